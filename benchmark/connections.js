@@ -12,7 +12,7 @@ const { createInterface } = require('node:readline');
 const { runBenchmark } = require('./support/harness');
 const { ROOT, findCheckout } = require('./support/modules');
 const { NOT_HERE, count, text } = require('./support/options');
-const { processorTime } = require('./support/process-use');
+const { processorTime, residentMemory, userTime } = require('./support/process-use');
 const {
   codecServer,
   findCandidate,
@@ -24,18 +24,20 @@ const {
 
 const USAGE = `usage: node benchmark/connections.js [options]
 
-Measures echo servers with 50, 200 and 1,000 connections of which each has one message of 64 bytes at a time, and with
-10 connections that send more. Prints medians of the server's processor time for a message, in microseconds, and of
-messages a second; and how many times faster, by processor time, shared reads are than Bun, and in framemask/ws than ws
-and than its own reads by events. Then the bytes of memory that an idle connection of the codec's server holds beside
+Measures echo servers with 50 to 10,000 connections of which each has one message of 64 bytes at a time, and with 10
+connections that send more. Prints medians of the server's processor time for a message, in microseconds, and the part
+of it outside of the kernel; of messages a second; of the memory of the process for each connection, where there are
+1,000 or more; and how many times faster, by processor time, shared reads are than Bun, and in framemask/ws than ws and
+than its own reads by events. Then the bytes of memory that an idle connection of the codec's server holds beside
 its socket: opened, and after an echo. With --candidate, the codec's server of another checkout takes turns with the
-others. Needs Linux and a C compiler. Takes about five minutes.`;
+others. Needs Linux and a C compiler. Takes about nine minutes.`;
 
 /** Connections, messages that each sends at once, and their bytes. */
 const ROWS = {
   '1 × 64 B, 50 connections': [50, 1, 64],
   '1 × 64 B, 200 connections': [200, 1, 64],
   '1 × 64 B, 1,000 connections': [1000, 1, 64],
+  '1 × 64 B, 10,000 connections': [10_000, 1, 64],
   '100 × 64 B, 10 connections': [10, 100, 64],
   '50 × 1 KiB, 10 connections': [10, 50, 1024],
   '4 × 16,000 B, 10 connections': [10, 4, 16_000],
@@ -53,6 +55,8 @@ const KINDS = {
 /** What a reader knows the kinds as. */
 const NAMES = { codec: 'Connection', 'framemask/ws': 'framemask/ws' };
 const WARM = 500;
+/** From so many connections on, the memory of the process tells that of each. */
+const WEIGHED_FROM = 1000;
 
 /** @returns {string} the path of the client, compiled */
 function compileLoad() {
@@ -74,15 +78,22 @@ async function putLoad(program, { port, child }, [connections, pipelined, size],
   const load = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: load.stdout })[Symbol.asyncIterator]();
   const closed = once(load, 'close');
+  const alone = residentMemory(child.pid);
   await lines.next();
-  const before = processorTime(child.pid);
+  const before = [processorTime(child.pid), userTime(child.pid)];
   const { value } = await lines.next();
-  const cost = processorTime(child.pid) - before;
+  const [cost, user] = [processorTime(child.pid) - before[0], userTime(child.pid) - before[1]];
+  const resident = residentMemory(child.pid) - alone;
   load.stdin.end();
   const [code] = await closed;
   if (code !== 0) throw new Error('the client failed');
   const messages = Number(value);
-  return { cost: cost / messages, rate: (messages / turn) * 1000 };
+  return {
+    cost: cost / messages,
+    user: user / messages,
+    rate: (messages / turn) * 1000,
+    ...(connections >= WEIGHED_FROM && { resident: resident / connections })
+  };
 }
 
 /** @throws {Error} if a server would not read as it is asked to */
@@ -118,9 +129,21 @@ async function takeTurn(program, candidate, work, turn) {
   }
 }
 
+/** How many files a process of this machine may have open: each connection is one. */
+function mostFiles() {
+  const [, most] = /Max open files\s+(\d+)/.exec(fs.readFileSync('/proc/self/limits', 'latin1'));
+  return Number(most);
+}
+
 function listRows(kind) {
+  const most = process.platform === 'linux' ? mostFiles() - 100 : Infinity;
+  const fits = ([name, [connections]]) => {
+    if (connections > most) console.error(`${name} are left out: ulimit -n is ${most + 100}`);
+    return connections <= most;
+  };
   const groupOf = ([, count]) => (count === 1 ? `\`${NAMES[kind]}\`: CPU of one message at a time` : kind);
-  return Object.entries(ROWS).map(([name, work]) => ({ name: `${kind}: ${name}`, group: groupOf(work), work }));
+  const rows = Object.entries(ROWS).filter(fits);
+  return rows.map(([name, work]) => ({ name: `${kind}: ${name}`, group: groupOf(work), work }));
 }
 
 runBenchmark({

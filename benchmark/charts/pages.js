@@ -36,7 +36,8 @@ const BLOCKS = {
   ws: { part: 'ws', charts: ['ws'] },
   connections: { part: 'connections', charts: [] },
   broadcast: { part: 'broadcast', charts: [] },
-  memory: { part: 'idle-memory', charts: [] }
+  memory: { part: 'idle-memory', charts: [] },
+  loads: { part: 'loads', charts: [] }
 };
 
 /** @returns {Record<string, string>} Markdown of the parts there are, by the name of its place */
@@ -53,7 +54,8 @@ function figureBlocks(reports) {
 }
 
 const [BUFFERS, FRAMES] = ["ws's Receiver, which makes Buffers", 'decode the same by `onFrame`, which makes no object'];
-/** The ranges of README: the part, whom with whom, and what its rows are called together. */
+const LOADS = 'CPU of sixty other loads';
+/** The ranges of README: the part, whom with whom, what its rows are called together, and here. */
 const RANGES = [
   ['masking', 'framemask', 'bufferutil', '`unmask` in place'],
   ['masking', 'framemask', 'Node.js', '`unmask` in place', '`http.websocketUnmask`'],
@@ -69,6 +71,8 @@ const RANGES = [
   ['connections', 'shared', 'Bun', '`Connection`: CPU of one message at a time'],
   ['ws', 'framemask/ws', 'ws', '`framemask/ws`: echo'],
   ['connections', 'shared', 'ws', '`framemask/ws`: CPU of one message at a time'],
+  ['loads', 'framemask/ws', 'ws', LOADS, 'ws', `\`framemask/ws\`: ${LOADS}`],
+  ['loads', 'Connection', 'ws', LOADS, 'ws', `\`Connection\`: ${LOADS}`],
   ['broadcast', 'framemask', 'ws', 'broadcast to 1,000 connections']
 ];
 
@@ -103,28 +107,41 @@ function weakestWithoutAddon({ masking, decode, encode }) {
     .join(', ');
 }
 
+/** @returns {string} the machine of most parts, and the parts that others have measured */
+function machinesOf(reports) {
+  const machines = new Map();
+  for (const [part, { machine, date }] of Object.entries(reports)) {
+    const line = `on ${machine.cpu}, ${machine.cores} cores, ${machine.runtime}, ${date.slice(0, 10)}`;
+    machines.set(line, [...(machines.get(line) ?? []), part]);
+  }
+  const [[most], ...others] = [...machines].sort(([, a], [, b]) => b.length - a.length);
+  return [`\n${most}`, ...others.map(([line, parts]) => `${parts.join(', ')} ${line}`)].join(';\n');
+}
+
 /**
  * @param {Record<string, import('../support/report').Report>} reports all, by part
  * @returns {string} Markdown
  */
 function readmeBlock(reports) {
-  const lines = RANGES.map(([part, own, peer, work, shown = peer]) => {
+  const measured = RANGES.filter(([part]) => reports[part] !== undefined);
+  const lines = measured.map(([part, own, peer, work, shown = peer, title = work]) => {
     const wanted = (pair) => pair.own === own && pair.peer === peer;
     const range = findRanges(reports[part].rows, wanted).find((found) => found.work === work);
     const { slower, weakest } = range;
-    const names = slower.length === range.rows ? 'all' : namesOf(slower.length > 0 ? slower : [weakest]);
-    return [work, shown, `${formatRange(range)}×`, range.rows === 1 ? '' : names];
+    // Those between others stand in no order.
+    const isOrdered = work !== LOADS || slower.length <= MOST_NAMES;
+    const few = slower.length > 0 && isOrdered ? slower : [weakest];
+    const names = slower.length === range.rows ? 'all' : namesOf(few);
+    return [title, shown, `${formatRange(range)}×`, range.rows === 1 ? '' : names];
   });
   for (const [work, part, name, figure] of MEMORY) {
     const { medians } = reports[part].rows.find(({ medians }) => medians[name]?.[figure] !== undefined);
     const [own, peer] = [name, 'ws'].map((each) => formatFigure(figure, medians[each][figure]));
     lines.push([work, 'ws', `${own} bytes, ws ${peer}`, '']);
   }
-  const { machine, date } = reports.echo;
   return [
     ...['unmask', 'decode', 'echo'].map((name) => picture(name, 'docs/charts/')),
-    `From the weakest to the strongest row, on ${machine.cpu}, ${machine.cores} cores, ${machine.runtime},\n` +
-      `${date.slice(0, 10)}. All rows: [docs/figures.md](docs/figures.md).`,
+    `From the weakest to the strongest row, ${machinesOf(reports)}.\nAll rows: [docs/figures.md](docs/figures.md).`,
     '| work | against | times faster | rows below 1, or the weakest |\n|---|---|--:|---|\n' +
       lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n'),
     `Without the addon the weakest rows are\n${weakestWithoutAddon(reports)}.`

@@ -93,15 +93,16 @@ function countBytes(reply) {
   };
 }
 
-/** As countBytes, for compressed frames, whose length depends on the frames before. */
-function countFrames(frames) {
+/** As countBytes, for compressed frames, whose length depends on the frames before; all, or some. */
+function countFrames(frames, all) {
   let left = frames;
   let rest = Buffer.alloc(0);
   return (length, bytes) => {
     // A copy, because the memory is read into again.
     rest = Buffer.concat([rest, bytes.subarray(0, length)]);
     while (rest.length >= 4) {
-      if (rest[0] !== (DEFLATED | TEXT) || rest[1] > 126) throw new Error('The echo is no compressed text');
+      const isText = rest[0] === (DEFLATED | TEXT) || (!all && rest[0] === TEXT);
+      if (!isText || rest[1] > 126) throw new Error('The answer is no compressed text');
       const size = rest[1] === 126 ? 4 + rest.readUInt16BE(2) : 2 + rest[1];
       if (rest.length < size) break;
       rest = rest.subarray(size);
@@ -169,12 +170,14 @@ function fragmentsOf(first, payload, fragments) {
 }
 
 /** What is sent at once, and what counts its reply. */
-function prepareBatch({ pipelined, size, deflate, bare, data = 'ascii', fragments = 1 }) {
+function prepareBatch({ pipelined, size, deflate, way, bare, data = 'ascii', fragments = 1 }) {
   const repeat = (frame) => Buffer.concat(Array(pipelined).fill(frame));
   if (deflate) {
+    const asked = () => maskedFrame(TEXT, Buffer.from(`${size}`));
     // Refers to nothing before it, so that it can be sent again and again.
-    const batch = repeat(maskedFrame(TEXT | DEFLATED, deflateByZlib(jsonPayloads(size, 1)[0])));
-    return { batch, createCount: () => countFrames(pipelined) };
+    const compressed = () => maskedFrame(TEXT | DEFLATED, deflateByZlib(jsonPayloads(size, 1)[0]));
+    const batch = repeat(way === 'sent' ? asked() : compressed());
+    return { batch, createCount: () => countFrames(pipelined, way !== 'received') };
   }
   const [first, answer, create] = DATA[data];
   const payload = create(size);

@@ -16,4 +16,20 @@ function processorTime(pid) {
   }
 }
 
-module.exports = { processorTime };
+const TICK = 10_000;
+
+/** @returns {number} microseconds of a process outside of the kernel, in steps of 10,000 (proc(5): utime) */
+function userTime(pid) {
+  const fields = fs
+    .readFileSync(`/proc/${pid}/stat`, 'latin1')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return Number(fields[11]) * TICK;
+}
+
+/** @returns {number} bytes of memory that a process has (proc(5): VmRSS) */
+function residentMemory(pid) {
+  return Number(/VmRSS:\s*(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, 'latin1'))[1]) * 1024;
+}
+
+module.exports = { processorTime, residentMemory, userTime };

@@ -8,6 +8,8 @@ const FIGURES = {
   ms: { title: 'ms' },
   rate: { title: '1000/s', scale: 1 / 1000 },
   cost: { title: 'CPU µs' },
+  user: { title: 'of it user' },
+  resident: { title: 'KiB each', scale: 1 / 1024 },
   p99: { title: 'p99, µs', whole: true },
   serverShare: { title: 'server, % of a core', scale: 100, whole: true },
   clientShare: { title: 'client', scale: 100, whole: true },

@@ -8,6 +8,7 @@ const path = require('node:path');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 const { memoryUse } = require('../child');
+const { jsonPayloads } = require('../messages');
 
 const [kind, json] = process.argv.slice(2);
 const options = JSON.parse(json);
@@ -76,8 +77,18 @@ const sendEach = (socket, binaryType) => {
   socket.on('message', (data, binary) => socket.send(data, { binary }));
 };
 
+/** A text of so many bytes, made once. */
+const texts = new Map();
+function textOf(size) {
+  if (!texts.has(size)) texts.set(size, `${jsonPayloads(size, 1)[0]}`);
+  return texts.get(size);
+}
+
 /** How a program takes messages, and sends them back. */
 const WAYS = {
+  /** The answer is short, or as long as the message asks for. */
+  received: (socket) => socket.on('message', () => socket.send('ok')),
+  sent: (socket) => socket.on('message', (data) => socket.send(textOf(Number(data)))),
   events: (socket) => socket.on('message', (data, binary) => socket.send(data, { binary })),
   callbacks: (socket) => socket.on('message', (data, binary) => socket.send(data, { binary }, throwError)),
   EventTarget: (socket) => socket.addEventListener('message', ({ data }) => socket.send(data)),
