@@ -10,26 +10,15 @@ const { isOver, watchDestroy } = require('../shared/stream-state');
 const { nextTick } = require('../shared/ticks');
 const { callInTurn } = require('../shared/turn');
 const { traceClose, traceOpen } = require('../tracing');
-const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
 const { Closing, END, SEND_CLOSE } = require('./closing');
 const { decoderOptions } = require('./decoder-options');
 const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../sockets/heartbeat');
+const { Outgoing } = require('../sockets/outgoing');
 const { BY_PROGRAM, BY_READER, Input } = require('./input');
 const { Output } = require('./output');
 
 /** Where a stream keeps its Endpoint. */
 const kEndpoint = Symbol('endpoint');
-
-/**
- * From so many bytes on, frames are sent at once: a program that sends until it is to wait must see
- * them.
- */
-const SEND_FROM = 16 * 1024;
-/**
- * The same in a read of 64 KiB, whose replies leave together: a write amid it makes the echo of 64
- * KiB 13 % slower, as the rest of the read leaves the processor's cache.
- */
-const SEND_REPLIES_FROM = 128 * 1024;
 
 /**
  * While so many bytes wait for a peer that does not read, one read of its messages at a time is
@@ -52,17 +41,16 @@ class Endpoint {
 		this.settings = settings;
 		this.closing = new Closing(role);
 		const onDeflated = deflate === null ? undefined : () => this._onDeflated();
-		this.output = new Output(socket, role, deflate, trace, onDeflated);
+		this._outgoing = new Outgoing(socket, this);
+		this.output = new Output(socket, this._outgoing, role, deflate, trace, onDeflated);
 		this.input = new Input(socket, onSocketData, decoderOptions(this, role, deflate, trace));
 		this.trace = trace;
 		// A client's program decides itself how much waits for the server that it has chosen.
 		this._maxBackpressure = settings.maxBackpressure ?? (role === 'server' ? MAX_BACKPRESSURE : Infinity);
 		/** What is counted for `framemask:close`; null if nobody listened at first. */
 		this.counts = null;
-		this._isReading = false;
 		/** Whether a step has called a handler that may have answered. */
 		this.hasHeard = false;
-		this._isQueued = false;
 		this._heartbeat = null;
 		this._closeTimer = null;
 	}
@@ -71,7 +59,6 @@ class Endpoint {
 	start(isPaused) {
 		const { socket, settings } = this;
 		if (isPaused) this.input.pause(BY_PROGRAM);
-		listenForExit();
 		listenTo(socket, this);
 		// Such as during a login.
 		if (!isPaused && socket.isPaused?.()) socket.resume();
@@ -122,15 +109,9 @@ class Endpoint {
 
 	/** A frame has been added. @returns {boolean} false if the program should wait for `onDrain` */
 	added(callback) {
-		const { output } = this;
-		output.added(callback);
-		const { pending } = output.encoder;
-		if (pending >= (this._isReading ? SEND_REPLIES_FROM : SEND_FROM) || isExiting()) this._flush();
-		else if (!this._isReading && !this._isQueued) {
-			this._isQueued = true;
-			flushLater(flushQueued, this, pending);
-		}
-		return !output.isFull;
+		this.output.added(callback);
+		if (this._outgoing.added()) this.flushQueued();
+		return !this.output.isFull;
 	}
 
 	close(code, reason) {
@@ -138,13 +119,13 @@ class Endpoint {
 		// It comes first, as it throws for a code that must not be sent.
 		this._sendClose(code, reason);
 		this.follow(this.closing.close() & ~SEND_CLOSE);
-		if (!this._isReading) this._flush();
+		if (!this._outgoing.isReading) this.flushQueued();
 	}
 
 	terminate() {
 		if (this.closing.isOver) return;
 		this.closing.terminate();
-		this._flush();
+		this.flushQueued();
 		this.input.discard();
 		this.socket.destroy();
 		// An end that waits for `resume` need not wait any more.
@@ -220,18 +201,16 @@ class Endpoint {
 	/** Runs a step in which handlers may be called. Their replies leave in one write. */
 	run(step, argument) {
 		// A stream in memory may deliver in the midst of a write.
-		if (this._isReading) {
+		if (this._outgoing.isReading) {
 			step(this, argument);
 			return;
 		}
-		this._isReading = true;
-		beginRead(flushQueued, this);
+		this._outgoing.beginRead();
 		try {
 			step(this, argument);
 		} finally {
-			this._isReading = false;
-			endRead();
-			this._flush();
+			this._outgoing.endRead();
+			this.flushQueued();
 		}
 		this._settle();
 	}
@@ -255,7 +234,7 @@ class Endpoint {
 		}
 		if (this._mustEnd && !this.output.isCompressing) {
 			this._mustEnd = false;
-			this._flush();
+			this.flushQueued();
 			this.socket.end();
 		}
 		if (this._isGone && input.isIdle) this._finish();
@@ -276,8 +255,8 @@ class Endpoint {
 		this.peer?.finish(closing.code, closing.reason, error);
 	}
 
-	/** Sends what has collected. */
-	_flush() {
+	/** Sends what has collected, at the end of a turn or before. */
+	flushQueued() {
 		const { output } = this;
 		try {
 			output.flush();
@@ -452,12 +431,6 @@ function deliver(endpoint) {
 	if (!endpoint.input.mayDeliver) return;
 	endpoint.run(decodeHeld);
 	endpoint.input.readOn();
-}
-
-/** At the end of the turn, or of the process. */
-function flushQueued(endpoint) {
-	endpoint._isQueued = false;
-	endpoint._flush();
 }
 
 /** A tick of the heartbeat's clock, which stands still while the program does not read. */

@@ -8,26 +8,24 @@ const { notOpenError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
 const { checkObject } = require('../shared/option-names');
 const { Queue } = require('../shared/queue');
-const { callInTurn } = require('../shared/turn');
 const { nextTick } = require('../shared/ticks');
-const { flushInto, isPlain } = require('../sockets/plain-sockets');
 
 /** While so many bytes wait for the thread pool, or a stream, the program should wait, too. */
 const MAX_WAITING = 64 * 1024;
 
 /**
- * The way out of a connection: collected frames go to the stream in one write, with the callbacks
- * of `send`. That of a message that is being compressed waits until it has been framed.
+ * What a connection sends: its messages, and whether the program should wait. The callback of a
+ * message that is being compressed waits until it has been framed.
  */
 class Output {
 	/** @param {(() => void) | undefined} onDeflated as the Encoder's */
-	constructor(socket, role, deflate, trace, onDeflated) {
+	constructor(socket, outgoing, role, deflate, trace, onDeflated) {
 		this._socket = socket;
-		this._recycles = isPlain(socket);
-		this.encoder = new Encoder({ role, deflate, trace, onDeflated, recycle: this._recycles });
+		this._outgoing = outgoing;
+		outgoing.createEncoder(Encoder, { role, deflate, trace, onDeflated });
+		this.encoder = outgoing.encoder;
 		/** Whether the stream is full: its 'drain' will tell. */
 		this._isBlocked = false;
-		this._callbacks = null;
 	}
 
 	/** Whether the program should wait until what it has sent has left. */
@@ -79,8 +77,7 @@ class Output {
 	whenLeft(callback) {
 		const { waiting } = this.encoder;
 		if (waiting === 0) {
-			this._callbacks ??= [];
-			this._callbacks.push(callback);
+			this._outgoing.whenWritten(callback);
 		} else {
 			this._later ??= new Queue();
 			this._later.push({ callback, until: this._framed + waiting });
@@ -93,8 +90,7 @@ class Output {
 		this._framed += this._waiting - waiting;
 		this._waiting = waiting;
 		while (this._later !== null && this._later.length !== 0 && this._later.first.until <= this._framed) {
-			this._callbacks ??= [];
-			this._callbacks.push(this._later.shift().callback);
+			this._outgoing.whenWritten(this._later.shift().callback);
 		}
 	}
 
@@ -103,32 +99,17 @@ class Output {
 		this._isBlocked = this._socket.writableNeedDrain;
 	}
 
-	/**
-	 * Writes the collected frames.
-	 *
-	 * @throws {Error} if the stream's `write` throws, or memory that was to be sent is gone
-	 */
+	/** Writes the collected frames. @throws {Error} as Outgoing */
 	flush() {
-		const { encoder, _socket: socket, _callbacks: callbacks } = this;
-		if (encoder.pending === encoder.waiting) return;
-		this._callbacks = null;
-		// Whoever calls first leaves none for another.
-		const callback = callbacks === null ? undefined : (error) => callInTurn(callbacks.splice(0), error);
-		try {
-			const more = this._recycles ? flushInto(socket, encoder, callback) : encoder.flush(socket, callback);
-			if (!more) this._isBlocked = socket.writableNeedDrain;
-		} catch (error) {
-			if (callback !== undefined) nextTick(callback, error);
-			throw error;
-		}
+		if (!this._outgoing.flush()) this._isBlocked = this._socket.writableNeedDrain;
 	}
 
 	/** Ends with the connection. The callbacks of messages that the stream has not got are told. */
 	stop() {
 		this.encoder.stop();
-		const callbacks = this._callbacks ?? [];
+		const callbacks = this._outgoing.callbacks ?? [];
 		while (this._later !== null && this._later.length !== 0) callbacks.push(this._later.shift().callback);
-		this._callbacks = null;
+		this._outgoing.callbacks = null;
 		if (callbacks.length !== 0) nextTick(callInOrder, callbacks, notOpenError());
 	}
 }

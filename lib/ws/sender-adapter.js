@@ -9,9 +9,8 @@ const { goneError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
 const { OPCODE, Opcode } = require('../shared/protocol');
 const { nextTick } = require('../shared/ticks');
-const { callInTurn } = require('../shared/turn');
-const { beginRead, endRead, flushLater, isExiting, listenForExit } = require('../sockets/flush-queue');
-const { flushInto, isPlain, writesAsNode } = require('../sockets/plain-sockets');
+const { Outgoing, SEND_FROM } = require('../sockets/outgoing');
+const { writesAsNode } = require('../sockets/plain-sockets');
 const { Watchers } = require('../streams/peer');
 const {
 	bufferedBytes,
@@ -26,17 +25,6 @@ const {
 const { loadCompression, loadCodec } = require('./parts');
 const { forgetRepeated, framedIfRepeated, preparedIfRepeated } = require('./repeats');
 
-/**
- * So many bytes are sent at once: a payload of that size is not copied, and a program that sends
- * until `bufferedAmount` says enough must see it grow.
- */
-const SEND_FROM = 16 * 1024;
-/**
- * The same for the replies of one read, of shorter messages: 50 of 1 KiB are one write, not four
- * (`node benchmark/ws.js`).
- */
-const SEND_REPLIES_FROM = 64 * 1024;
-
 const OWNED = { owned: true };
 // `send` has an option `mask`.
 const FRAMED = { anyMask: true };
@@ -45,7 +33,7 @@ const FRAMED_SHARED = { anyMask: true, shared: true };
 
 const kSenderAdapter = Symbol('senderAdapter');
 
-/** Whether so much is held back that the queue is flushed amid a turn. */
+/** Whether a frame is added: so much may be held back that the queue is flushed amid the turn. */
 let isAdding = false;
 
 /**
@@ -57,25 +45,20 @@ class SenderAdapter {
 	constructor(websocket, sender, socket, key) {
 		this.socket = socket;
 		this._trace = null;
-		this._isQueued = false;
 		this._sender = sender;
 		this._role = isServer(websocket) ? 'server' : 'client';
 		const deflate = deflateOf(websocket);
 		if (deflate !== undefined) this.agreement = loadCompression().agreementOf(deflate);
-		this._isReading = false;
 		this._key = key; // of the handshake
-		this._recycles = false;
-		this._encoder = null;
-		this._callbacks = null;
+		this._outgoing = new Outgoing(socket, this);
 		sender[kSenderAdapter] = this;
 		sender.sendFrame = sendFrame;
 		sender.dispatch = dispatch;
-		listenForExit();
 		socket[kSenderAdapter] = this;
 		for (const name of ['end', 'destroy']) flushBefore(socket, name);
 	}
 
-	/** Without the bytes that are held back, less than SEND_FROM, or SEND_REPLIES_FROM. */
+	/** Without the bytes that are held back: see Outgoing. */
 	get bufferedAmount() {
 		return this.queuedAmount + this.heldBytes;
 	}
@@ -121,7 +104,7 @@ class SenderAdapter {
 
 	/** The bytes that are held back. */
 	get pending() {
-		return this._encoder === null ? 0 : this._encoder.pending;
+		return this._outgoing.encoder?.pending ?? 0;
 	}
 
 	/** Whether a message with these options can be framed here and now, and not by ws's Sender. */
@@ -139,7 +122,7 @@ class SenderAdapter {
 
 	/** @param {PreparedMessage | null} prepared `data`, if it is one */
 	send(data, isBinary, callback, prepared) {
-		const encoder = this._encoder ?? this._createEncoder();
+		const encoder = this._encoder;
 		if (data.length >= SEND_FROM) this._flushCallbacks();
 		const isText = typeof data === 'string';
 		// A payload that waits is not copied: a broadcast to slow readers is held once. A long Buffer is
@@ -163,7 +146,7 @@ class SenderAdapter {
 
 	/** Whether others may get the same frame: not of a reply, nor where the program's code sees it. */
 	get _sharesFrames() {
-		return !this._isReading && this._recycles && this._role === 'server' && writesAsNode(this.socket);
+		return !this._outgoing.isReading && this._outgoing.recycles && this._role === 'server' && writesAsNode(this.socket);
 	}
 
 	/** Whether bytes wait in the socket, so that with ws, too, it keeps the program's Buffers. */
@@ -192,7 +175,7 @@ class SenderAdapter {
 
 	/** @returns {boolean} false for bytes that are not a frame, and after a Close frame */
 	_addFramed(pieces, isShared) {
-		const encoder = this._encoder ?? this._createEncoder();
+		const encoder = this._encoder;
 		if (encoder.closed) return false;
 		try {
 			encoder.addFramed(pieces, isShared ? FRAMED_SHARED : this._isBehind ? FRAMED_OWNED : FRAMED);
@@ -215,28 +198,21 @@ class SenderAdapter {
 
 	/** Holds frames back until `endRead`: the replies to the messages of one read. */
 	beginRead() {
-		this._isReading = true;
-		beginRead(flushQueued, this);
+		this._outgoing.beginRead();
 	}
 
 	endRead() {
-		this._isReading = false;
-		endRead();
+		this._outgoing.endRead();
 		this.flush();
 	}
 
 	flush() {
-		if (this.pending === 0) return;
-		const callbacks = this._callbacks;
-		this._callbacks = null;
-		const callback = callbacks === null ? undefined : (error) => callInTurn(callbacks, error);
-		if (this._recycles) flushInto(this.socket, this._encoder, callback);
-		else this._encoder.flush(this.socket, callback);
+		this._outgoing.flush();
 	}
 
 	/** Before a long frame: callbacks of shorter ones need not wait until the system has taken it. */
 	_flushCallbacks() {
-		if (this._callbacks !== null) this.flush();
+		if (this._outgoing.callbacks !== null) this.flush();
 	}
 
 	/**
@@ -253,27 +229,20 @@ class SenderAdapter {
 
 	/** At the end of the turn, or of the process. */
 	flushQueued() {
-		this._isQueued = false;
 		if (!isAdding) forgetRepeated();
 		this.flushThrowingLater();
 	}
 
 	/** @param {number} length of the last message or frame */
 	_added(callback, length) {
-		if (typeof callback === 'function') {
-			this._callbacks ??= [];
-			this._callbacks.push(keepContext(callback));
-		}
-		const limit = this._isReading && length < SEND_FROM ? SEND_REPLIES_FROM : SEND_FROM;
-		if (this._encoder.pending >= limit || isExiting()) {
-			this.flush();
-			if (length >= SEND_FROM) nextTick(forgetRepeated);
-		} else if (!this._isReading && !this._isQueued) {
-			this._isQueued = true;
-			isAdding = true;
-			flushLater(flushQueued, this, this.pending);
-			isAdding = false;
-		}
+		if (typeof callback === 'function') this._outgoing.whenWritten(keepContext(callback));
+		const isLong = length >= SEND_FROM;
+		isAdding = true;
+		const mustLeave = this._outgoing.added(isLong);
+		isAdding = false;
+		if (!mustLeave) return;
+		this.flush();
+		if (isLong) nextTick(forgetRepeated);
 	}
 
 	/** The connection in trace records, for both of its codecs. */
@@ -282,11 +251,11 @@ class SenderAdapter {
 		return this._trace;
 	}
 
-	_createEncoder() {
-		const { Encoder } = loadCodec();
-		this._recycles = isPlain(this.socket);
-		this._encoder = new Encoder({ role: this._role, recycle: this._recycles, trace: this.trace });
-		return this._encoder;
+	/** Made for the first frame. */
+	get _encoder() {
+		const outgoing = this._outgoing;
+		if (outgoing.encoder === null) outgoing.createEncoder(loadCodec().Encoder, { role: this._role, trace: this.trace });
+		return outgoing.encoder;
 	}
 }
 
@@ -301,8 +270,6 @@ SenderAdapter.prototype._watchers = null;
 SenderAdapter.prototype.heldBytes = 0;
 /** and whether a stream takes the messages. */
 SenderAdapter.prototype._isRedirected = false;
-
-const flushQueued = (adapter) => adapter.flushQueued();
 
 /** Throws for a callback of another type, as ws does: the `write` of its socket throws. */
 function checkCallback(callback) {

@@ -74,9 +74,9 @@ const FAULTS = [
   ],
   ['lib/connection/endpoint.js', 'if (this.output.isFull) this._awaitLeft();', '', 'test/connection/flow.js'],
   ['lib/connection/endpoint.js', 'watchDestroy(stream, () => lose(endpoint));', '', 'test/life.js'],
-  ['lib/connection/output.js', 'callInTurn(callbacks.splice(0)', 'callInOrder(callbacks.splice(0)', 'test/life.js'],
+  ['lib/sockets/outgoing.js', 'callInTurn(callbacks.splice(0)', 'callInOrder(callbacks.splice(0)', 'test/life.js'],
   ['lib/handshake.js', 'if (isOver(socket)) {', 'if (socket.destroyed) {', 'test/life.js'],
-  ['lib/connection/output.js', 'callbacks.splice(0)', 'callbacks', 'test/connection/hazards.js'],
+  ['lib/sockets/outgoing.js', 'callbacks.splice(0)', 'callbacks', 'test/connection/hazards.js'],
   [
     'lib/connection/endpoint.js',
     'if (!this.output.isFull && !this.closing.isOver)',
@@ -91,7 +91,7 @@ const FAULTS = [
   ],
   ['lib/ws/guard.js', "socket.once('close', () => leaveClock(heartbeat, this));", '', 'test/ws/limits.js'],
   ['lib/ws/guard.js', '|| this._socket.isPaused()', '', 'test/ws/limits.js'],
-  ['lib/ws/sender-adapter.js', 'if (this._callbacks !== null) this.flush();', '', 'test/ws/flushing.js'],
+  ['lib/ws/sender-adapter.js', 'if (this._outgoing.callbacks !== null) this.flush();', '', 'test/ws/flushing.js'],
   ['lib/ws/sender-adapter.js', 'if (!isClose && this.guard', 'if (this.guard', 'test/ws/limits.js'],
   [
     'lib/handshake.js',
