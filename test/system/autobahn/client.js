@@ -6,6 +6,7 @@
 
 const { setTimeout: sleep } = require('node:timers/promises');
 const { Connection } = require('../../../index');
+const gateway = require('./gateway');
 const http2 = require('./http2');
 const parts = require('./parts');
 const { LIMITS, WS_OPTIONS, deflateOptions } = require('./limits');
@@ -38,6 +39,10 @@ function connect(address, on, deflate) {
 const CLIENTS = {
   codec: (address, on) => connect(address, on),
   deflate: (address, on) => connect(address, on, deflateOptions(argument)),
+  gateway: (address, on) =>
+    gateway
+      .through(address, argument !== undefined && deflateOptions(argument))
+      .then((through) => connect(through, on)),
   parts(address, on) {
     const data = [];
     const part = (bytes, isLast) => {

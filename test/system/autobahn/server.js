@@ -4,11 +4,14 @@
 //
 //     node server.js codec                     examples/echo-server.js
 //     node server.js deflate shared|takeover   the same, compressed without context takeover or with it
+//     node server.js gateway [shared|takeover] examples/gateway.js before an echo server
 //     node server.js parts [shared|takeover]   parts.js, which echoes messages while they arrive
 //     node server.js http2                     http2.js: framemask/ws over HTTP/2
 //     node server.js ws LIBRARY                ws, or another library in its place
 
+const { once } = require('node:events');
 const { createEchoServer } = require('../../../examples/echo-server');
+const gateway = require('./gateway');
 const http2 = require('./http2');
 const parts = require('./parts');
 const { HOST, LIMITS, WS_OPTIONS, deflateOptions, echoWs } = require('./limits');
@@ -16,6 +19,7 @@ const { HOST, LIMITS, WS_OPTIONS, deflateOptions, echoWs } = require('./limits')
 const SERVERS = {
   codec: () => createEchoServer(LIMITS).listen(0, HOST),
   deflate: (contexts) => createEchoServer({ ...LIMITS, deflate: deflateOptions(contexts) }).listen(0, HOST),
+  gateway: (contexts) => gateway.createServer(contexts !== undefined && deflateOptions(contexts)),
   http2: () => http2.createServer(),
   parts: (contexts) => parts.createServer(contexts !== undefined && deflateOptions(contexts)),
   ws(library) {
@@ -25,6 +29,10 @@ const SERVERS = {
   }
 };
 
-const [kind, argument] = process.argv.slice(2);
-const server = SERVERS[kind](argument);
-server.on('listening', () => console.log(server.address().port));
+async function main([kind, argument]) {
+  const server = await SERVERS[kind](argument);
+  if (!server.listening) await once(server, 'listening');
+  console.log(server.address().port);
+}
+
+main(process.argv.slice(2));
