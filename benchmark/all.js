@@ -33,6 +33,7 @@ const PARTS = {
   broadcast: ['--clients 100 --turn 30', '--turn 250'],
   loads: ['--only ping --only fragments --only 40 --only pauses'],
   http2: ['--only 100 --turn 150', '--turn 250'],
+  gateway: ['--only 50 --turn 150 --rounds 1'],
   'idle-memory': ['--pairs 2000 --rounds 1'],
   deflate: ['--only 128'],
   'cold-start': ['--rounds 1'],
