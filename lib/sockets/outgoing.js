@@ -45,8 +45,9 @@ class Outgoing {
 
 	/** Calls back when the next write has left, or with its error. */
 	whenWritten(callback) {
-		this.callbacks ??= [];
-		this.callbacks.push(callback);
+		// A list that grows from nothing has room for 17.
+		if (this.callbacks === null) this.callbacks = [callback];
+		else this.callbacks.push(callback);
 	}
 
 	/** A frame has been added. @returns {boolean} whether its owner must flush now */
@@ -78,11 +79,10 @@ class Outgoing {
 	 * @throws {Error} if the stream's `write` throws, or memory that was to be sent is gone
 	 */
 	flush() {
-		const { encoder, callbacks } = this;
+		const { encoder } = this;
 		if (encoder === null || encoder.pending === encoder.waiting) return true;
+		const callback = this.callbacks === null ? undefined : callOnce(this.callbacks);
 		this.callbacks = null;
-		// Whoever calls first leaves none for another.
-		const callback = callbacks === null ? undefined : (error) => callInTurn(callbacks.splice(0), error);
 		try {
 			return this.recycles ? flushInto(this._socket, encoder, callback) : encoder.flush(this._socket, callback);
 		} catch (error) {
@@ -90,6 +90,17 @@ class Outgoing {
 			throw error;
 		}
 	}
+}
+
+/** A stream of the program's own may call it twice. */
+function callOnce(callbacks) {
+	let left = callbacks;
+	return (error) => {
+		if (left === null) return;
+		const due = left;
+		left = null;
+		callInTurn(due, error);
+	};
 }
 
 /** At the end of the turn, or of the process. */
