@@ -18,9 +18,20 @@ const COMMITTED = path.join(__dirname, 'results');
 const LOCAL = path.join(COMMITTED, 'local');
 
 /** The parts whose results are kept in benchmark/results/. */
-const CHARTED = ['masking', 'decode', 'encode', 'echo', 'connections', 'ws', 'broadcast', 'idle-memory', 'loads'];
+const CHARTED = [
+  'masking',
+  'decode',
+  'encode',
+  'echo',
+  'connections',
+  'ws',
+  'broadcast',
+  'idle-memory',
+  'loads',
+  'programs'
+];
 /** Those that run on each version of Node.js. */
-const VERSIONED = ['masking', 'decode', 'encode', 'echo', 'ws', 'broadcast', 'loads'];
+const VERSIONED = ['masking', 'decode', 'encode', 'echo', 'ws', 'broadcast', 'loads', 'programs'];
 
 /** The options of each benchmark for a run of a few seconds, and for a whole run. */
 const PARTS = {
@@ -33,6 +44,7 @@ const PARTS = {
   broadcast: ['--clients 100 --turn 30', '--turn 250'],
   loads: ['--only ping --only fragments --only 40 --only pauses'],
   http2: ['--only 100 --turn 150', '--turn 250'],
+  programs: ['--only Buffer --only echo'],
   gateway: ['--only 50 --turn 150 --rounds 1'],
   'idle-memory': ['--pairs 2000 --rounds 1'],
   deflate: ['--only 128'],

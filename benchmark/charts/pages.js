@@ -37,7 +37,8 @@ const BLOCKS = {
   connections: { part: 'connections', charts: [] },
   broadcast: { part: 'broadcast', charts: [] },
   memory: { part: 'idle-memory', charts: [] },
-  loads: { part: 'loads', charts: [] }
+  loads: { part: 'loads', charts: [] },
+  programs: { part: 'programs', charts: [] }
 };
 
 /** @returns {Record<string, string>} Markdown of the parts there are, by the name of its place */
@@ -71,6 +72,7 @@ const RANGES = [
   ['connections', 'shared', 'Bun', '`Connection`: CPU of one message at a time'],
   ['ws', 'framemask/ws', 'ws', '`framemask/ws`: echo'],
   ['connections', 'shared', 'ws', '`framemask/ws`: CPU of one message at a time'],
+  ['programs', 'framemask', 'ws', 'CPU of programs on ws'],
   ['loads', 'framemask/ws', 'ws', LOADS, 'ws', `\`framemask/ws\`: ${LOADS}`],
   ['loads', 'Connection', 'ws', LOADS, 'ws', `\`Connection\`: ${LOADS}`],
   ['broadcast', 'framemask', 'ws', 'broadcast to 1,000 connections']

@@ -131,7 +131,8 @@ async function startServer(
   return { name, bare, client, port, controlPort, child, stop: () => stop(child) };
 }
 
-const startClient = () => watch(fork(path.join(__dirname, 'client.js')), 'the client');
+const startProcess = (file, args = []) => watch(fork(file, args), 'the client');
+const startClient = () => startProcess(path.join(__dirname, 'client.js'));
 const MOST_SECONDS = 60;
 
 /** Sends a message to a peer, and waits for its answer. */
@@ -234,13 +235,16 @@ async function startBroadcasts(ways, { clients, turn: milliseconds }, figuresOf)
 
 module.exports = {
   ECHO,
+  ask,
   codecServer,
   findCandidate,
   findServers,
   nodeServer,
   startBroadcasts,
+  startProcess,
   startServer,
   startServers,
+  stop,
   versions,
   weighBesideSocket,
   weighConnections,
