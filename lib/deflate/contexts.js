@@ -8,7 +8,7 @@ const { Queue } = require('../shared/queue');
 const { nextTick, setImmediate } = require('../shared/ticks');
 const { ZlibHandle } = require('./zlib-handle');
 
-// Who has a context of zlib, for how long, and which are in the thread pool.
+// Contexts of zlib, idle or borrowed, and the jobs of its thread pool.
 
 /**
  * How many jobs are in zlib's thread pool at a time, as with ws. Each has a context of its own, 268
@@ -107,8 +107,7 @@ function noteUse(context) {
 class ContextKind {
 	/**
 	 * @param {(options: import('node:zlib').ZlibOptions) => import('node:zlib').Zlib} create
-	 * @param {boolean} lapses whether a connection's own is released when it has not been used for a
-	 *   while
+	 * @param {boolean} lapses whether a connection's own is released after a while without use
 	 */
 	constructor(create, options, lapses) {
 		this.isUsed = false;
@@ -150,7 +149,7 @@ class ContextKind {
 	}
 }
 
-/** The context that one direction of a connection has: borrowed for a message, or its own. */
+/** The context of one direction of a connection: borrowed for a message, or its own. */
 class Context {
 	constructor(kind, isOwn) {
 		/** Whether it has been used since `releaseIdle` looked at it last. */

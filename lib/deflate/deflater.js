@@ -28,8 +28,7 @@ const kinds = new Map();
 const newKind = (options) => new ContextKind((o) => zlib.createDeflateRaw(o), options, true);
 
 function kindOf(windowBits, { level, memLevel }) {
-	// A string would take longer.
-	const key = windowBits * 1000 + (level + 1) * 10 + memLevel;
+	const key = `${windowBits} ${level} ${memLevel}`;
 	if (!kinds.has(key)) kinds.set(key, newKind({ windowBits, level, memLevel }));
 	return kinds.get(key);
 }

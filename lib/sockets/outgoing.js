@@ -17,8 +17,8 @@ const SEND_FROM = 16 * 1024;
 const SEND_REPLIES_FROM = 128 * 1024;
 
 /**
- * When the frames that an Encoder has collected leave: in one write at the end of the turn, or of
- * the read that they answer, with the callbacks of their messages. Both doors hold one.
+ * When the frames of an Encoder leave: in one write at the end of the turn, or of the read that they
+ * answer, with the callbacks of their messages. Both doors hold one.
  */
 class Outgoing {
 	/** @param {{ flushQueued(): void }} owner flushes at the end of the turn, and does not throw */
@@ -45,7 +45,7 @@ class Outgoing {
 
 	/** Calls back when the next write has left, or with its error. */
 	whenWritten(callback) {
-		// A list that grows from nothing has room for 17.
+		// `push` makes room for 17.
 		if (this.callbacks === null) this.callbacks = [callback];
 		else this.callbacks.push(callback);
 	}
@@ -94,16 +94,14 @@ class Outgoing {
 
 /** A stream of the program's own may call it twice. */
 function callOnce(callbacks) {
-	let left = callbacks;
+	let due = callbacks;
 	return (error) => {
-		if (left === null) return;
-		const due = left;
-		left = null;
-		callInTurn(due, error);
+		const list = due;
+		due = null;
+		if (list !== null) callInTurn(list, error);
 	};
 }
 
-/** At the end of the turn, or of the process. */
 function flushQueued(outgoing) {
 	outgoing._isQueued = false;
 	outgoing._owner.flushQueued();

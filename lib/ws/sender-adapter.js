@@ -251,7 +251,6 @@ class SenderAdapter {
 		return this._trace;
 	}
 
-	/** Made for the first frame. */
 	get _encoder() {
 		const outgoing = this._outgoing;
 		if (outgoing.encoder === null) outgoing.createEncoder(loadCodec().Encoder, { role: this._role, trace: this.trace });

@@ -74,9 +74,9 @@ const FAULTS = [
   ],
   ['lib/connection/endpoint.js', 'if (this.output.isFull) this._awaitLeft();', '', 'test/connection/flow.js'],
   ['lib/connection/endpoint.js', 'watchDestroy(stream, () => lose(endpoint));', '', 'test/life.js'],
-  ['lib/sockets/outgoing.js', 'callInTurn(due, error)', 'callInOrder(due, error)', 'test/life.js'],
+  ['lib/sockets/outgoing.js', 'callInTurn(list, error)', 'callInOrder(list, error)', 'test/life.js'],
   ['lib/handshake.js', 'if (isOver(socket)) {', 'if (socket.destroyed) {', 'test/life.js'],
-  ['lib/sockets/outgoing.js', 'left = null;', '', 'test/connection/hazards.js'],
+  ['lib/sockets/outgoing.js', 'due = null;', '', 'test/connection/hazards.js'],
   [
     'lib/connection/endpoint.js',
     'if (!this.output.isFull && !this.closing.isOver)',
