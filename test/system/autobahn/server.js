@@ -31,7 +31,8 @@ const SERVERS = {
 
 async function main([kind, argument]) {
   const server = await SERVERS[kind](argument);
-  if (!server.listening) await once(server, 'listening');
+  // A WebSocketServer lacks the property `listening`.
+  if (server.address() === null) await once(server, 'listening');
   console.log(server.address().port);
 }
 
