@@ -6,6 +6,7 @@ const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 
 const { installPackages, placeFramemask } = require('../scripts/support/install');
+const versions = require('../test/support/ws-programs');
 const { runBenchmark } = require('./support/harness');
 const { ROOT } = require('./support/modules');
 const { count } = require('./support/options');
@@ -19,25 +20,21 @@ gets, and how many times faster it is with framemask. The clients are plain ws i
 are installed in .cache/benchmark/programs/. Takes about four minutes.`;
 
 const FOLDER = path.join(ROOT, '.cache/benchmark/programs');
+const SHARED = ['@y/websocket-server', 'graphql', 'graphql-ws', 'socket.io', 'ws', 'yjs'];
 const PACKAGES = {
-  '@y/websocket-server': '0.1.1',
+  ...Object.fromEntries(SHARED.map((name) => [name, versions[name]])),
   aedes: '1.2.0',
-  graphql: '16.11.0',
-  'graphql-ws': '6.4.2',
-  'mqtt-packet': '9.0.2',
-  'socket.io': '4.8.4',
-  ws: '8.23.0',
-  yjs: '13.6.33'
+  'mqtt-packet': '9.0.2'
 };
 
-/** The server of each row, the clients that it has, and how many. */
+/** The server of each row, the clients that it has, how many, and what they send if it is an echo. */
 const ROWS = {
   'ws: send a string to each of 200': ['ws, string', 'ws', 200],
   'ws: send a Buffer to each of 200': ['ws, Buffer', 'ws', 200],
-  'ws: echo of 40 B, 200 clients': ['ws, echo', 'ws', 200],
+  'ws: echo of 40 B, 200 clients': ['ws, echo', 'ws', 200, 'a message of forty bytes and of no more.'],
   'socket.io: emit to a room of 200': ['socket.io', 'socket.io', 200],
   'socket.io: emit to a room of 2,000': ['socket.io', 'socket.io', 2000],
-  'socket.io: echo, 200 clients': ['socket.io', 'socket.io', 200],
+  'socket.io: echo, 200 clients': ['socket.io', 'socket.io', 200, '42["echo","a message of forty bytes or some more"]'],
   'graphql-ws: a subscription of 200': ['graphql-ws', 'graphql-ws', 200],
   'y-websocket: an update to 200': ['y-websocket', 'y-websocket', 200],
   'MQTT (aedes): a message to 200': ['MQTT', 'MQTT', 200]
@@ -57,11 +54,10 @@ function install() {
 }
 
 /** Starts a program in both ways, with its clients. */
-async function startBoth(name, [program, kind, clients], turn) {
+async function startBoth(name, [program, kind, clients, message], turn) {
   install();
   const client = startProcess(path.join(__dirname, 'support/programs-client.js'), [FOLDER]);
   const script = path.join(__dirname, 'support/servers/programs.js');
-  const isEcho = name.includes('echo');
   const found = [];
   for (const [id, options] of Object.entries(WAYS)) {
     const command = [process.execPath, ...options, script, FOLDER, program];
@@ -70,7 +66,7 @@ async function startBoth(name, [program, kind, clients], turn) {
     const opened = await ask(client, { task: 'open', id, kind, port, controlPort, count: clients });
     const expected = id === 'framemask' ? clients : 0;
     if (opened !== expected) throw new Error(`${name}: framemask has ${opened} connections, not ${expected}`);
-    const work = { task: 'turn', id, kind, isEcho, pid: child.pid, milliseconds: turn };
+    const work = { task: 'turn', id, message, pid: child.pid, milliseconds: turn };
     found.push([id, () => ask(client, work), server]);
   }
   return {

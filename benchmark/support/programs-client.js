@@ -11,7 +11,6 @@ const WebSocket = require('ws');
 const { processorTime } = require('./process-use');
 
 const need = createRequire(`${process.argv[2]}/main.js`);
-const ECHO = '42["echo","a message of forty bytes or some more"]';
 
 /** MQTT 3.1.1, section 3: packets by the library that MQTT.js uses. */
 const packet = (fields) => need('mqtt-packet').generate(fields);
@@ -89,7 +88,8 @@ async function open({ id, kind, port, controlPort, count }) {
 }
 
 /** Broadcasts one after the other, until the time is over. @returns {number} messages */
-async function broadcast({ clients, control }, state, end) {
+async function broadcast(state, end) {
+  const { clients, control } = state;
   let messages = 0;
   while (performance.now() < end) {
     let left = clients.length;
@@ -103,7 +103,8 @@ async function broadcast({ clients, control }, state, end) {
 }
 
 /** Each client sends again when it has its answer. @returns {number} messages */
-function echo({ clients }, state, end, message) {
+function echo(state, end, message) {
+  const { clients } = state;
   let messages = 0;
   let left = clients.length;
   return new Promise((resolve) => {
@@ -117,13 +118,11 @@ function echo({ clients }, state, end, message) {
 }
 
 /** @returns {{ cost: number }} microseconds of the server's processor time for a message */
-async function turn({ id, kind, isEcho, pid, milliseconds }) {
+async function turn({ id, message, pid, milliseconds }) {
   const state = servers.get(id);
   const before = processorTime(pid);
   const end = performance.now() + milliseconds;
-  const messages = isEcho
-    ? await echo(state, state, end, kind === 'socket.io' ? ECHO : ECHO.slice(0, 40))
-    : await broadcast(state, state, end);
+  const messages = await (message === undefined ? broadcast(state, end) : echo(state, end, message));
   state.received = () => {};
   return { cost: (processorTime(pid) - before) / messages };
 }

@@ -155,4 +155,4 @@ function publish(report, file, remarks = []) {
   if (file !== undefined) fs.writeFileSync(file, toJson(report));
 }
 
-module.exports = { describeMachine, machineLine, percent, publish, startReport, toJson, toRow };
+module.exports = { machineLine, percent, publish, startReport, toJson, toRow };

@@ -7,7 +7,6 @@
 
 const http = require('node:http');
 const http2 = require('node:http2');
-const net = require('node:net');
 
 const [kind, url] = process.argv.slice(2);
 
@@ -27,16 +26,7 @@ const SERVERS = {
   echo: () => echo(http.createServer()),
   'echo-http2': () => echo(require('../../../index').acceptHttp2(http2.createServer())),
 
-  /** The whole work of a proxy that reads nothing. */
-  pipe() {
-    const { hostname, port } = new URL(url);
-    return net.createServer({ noDelay: true }, (client) => {
-      const upstream = net.connect({ host: hostname, port, noDelay: true });
-      client.on('error', () => upstream.destroy());
-      upstream.on('error', () => client.destroy());
-      client.pipe(upstream).pipe(client);
-    });
-  },
+  pipe: () => require('../../../test/support/pipe-gateway').createPipe(url),
 
   /** Two WebSockets of ws, as programs copy messages between them. */
   ws() {

@@ -6,6 +6,7 @@ const http2 = require('node:http2');
 const path = require('node:path');
 const { Connection, acceptHttp2, messages, sendStream } = require('../../../index');
 const { start, startServer } = require('../../support/child');
+const { checkPattern } = require('../../support/patterns');
 const { until, withResolvers } = require('../../support/promises');
 
 const HOST = '127.0.0.1';
@@ -51,16 +52,7 @@ function* chunksOf(count) {
 async function readOne(connection) {
   let bytes = 0;
   for await (const { data } of messages(connection, { streams: true })) {
-    for await (const part of data) {
-      for (let at = 0; at < part.length; ) {
-        const from = (bytes + at) % CHUNK.length;
-        const length = Math.min(part.length - at, CHUNK.length - from);
-        if (CHUNK.compare(part, at, at + length, from, from + length) !== 0)
-          throw new Error(`byte ${bytes + at} is wrong`);
-        at += length;
-      }
-      bytes += part.length;
-    }
+    for await (const part of data) bytes = checkPattern(CHUNK, part, bytes);
     return bytes;
   }
   throw new Error('it closed before');

@@ -7,29 +7,17 @@
 
 const { once } = require('node:events');
 const fs = require('node:fs');
-const net = require('node:net');
 const { overHttp2 } = require('../../../index');
 const { createGateway } = require('../../../examples/gateway');
 const { collectGarbage } = require('../../support/collect-garbage');
+const { createPipe } = require('../../support/pipe-gateway');
 
 const [url, heartbeat, kind] = process.argv.slice(2);
 
 const LIMITS = { heartbeat: Number(heartbeat), maxPayload: Infinity, maxFragments: Infinity };
 
-function createPipe({ port, hostname }) {
-  return net.createServer((client) => {
-    const upstream = net.connect(port, hostname);
-    client.pipe(upstream).pipe(client);
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client]
-    ])
-      one.on('error', () => other.destroy());
-  });
-}
-
 function create() {
-  if (kind === 'pipe') return createPipe(new URL(url));
+  if (kind === 'pipe') return createPipe(url);
   const createConnection = kind === 'http2' ? overHttp2() : undefined;
   return createGateway(url, { client: LIMITS, upstream: { ...LIMITS, createConnection, handshakeTimeout: 1000 } });
 }

@@ -15,6 +15,7 @@ const { Connection, Encoder, mask, messages, sendStream } = require('../../../in
 const { WebSocket, WebSocketServer } = require('../../../ws');
 const { agree } = require('../../support/deflate');
 const { BINARY, KEY, frame } = require('../../support/frames');
+const { checkPattern } = require('../../support/patterns');
 
 /** The most bytes of a chunk, and of the pattern. */
 const CHUNK = 64 * 1024;
@@ -31,15 +32,7 @@ const count = (part, from) => from + part.length;
 
 /** Likewise. @throws {Error} if the part is not the pattern */
 function check(part, from) {
-  const bytes = typeof part === 'string' ? Buffer.from(part) : part;
-  for (let at = 0; at < bytes.length; ) {
-    const start = (from + at) % PATTERN.length;
-    const length = Math.min(bytes.length - at, PATTERN.length - start);
-    if (PATTERN.compare(bytes, at, at + length, start, start + length) !== 0)
-      throw new Error(`byte ${from + at} is wrong`);
-    at += length;
-  }
-  return from + bytes.length;
+  return checkPattern(PATTERN, typeof part === 'string' ? Buffer.from(part) : part, from);
 }
 
 /** The ways to read: each calls `done` with the number of bytes when the message has ended. */
