@@ -185,9 +185,10 @@ async function chartFiles(reports, folder) {
 /** @returns {Promise<Record<string, string>>} docs/ and README.md of all reports, by path */
 async function generateDocs(reports, versions, root) {
   const [figures, readme] = ['docs/figures.md', 'README.md'].map((name) => path.join(root, name));
+  const places = Object.fromEntries(Object.keys(BLOCKS).map((name) => [name, 'Not measured yet.']));
   return {
     ...(await chartFiles(reports, path.join(root, 'docs'))),
-    [figures]: fill(figures, { ...figureBlocks(reports), versions: versionsBlock(versions) }),
+    [figures]: fill(figures, { ...places, ...figureBlocks(reports), versions: versionsBlock(versions) }),
     [readme]: fill(readme, { summary: readmeBlock(reports) })
   };
 }

@@ -14,8 +14,8 @@ const { nextTick } = require('../shared/ticks');
 const MAX_WAITING = 64 * 1024;
 
 /**
- * What a connection sends: its messages, and whether the program should wait. The callback of a
- * message that is being compressed waits until it has been framed.
+ * The messages of a connection, and whether its program should wait. The callback of a message that
+ * is being compressed waits until it has been framed.
  */
 class Output {
 	/** @param {(() => void) | undefined} onDeflated as the Encoder's */

@@ -250,7 +250,7 @@ function advance(work, taken) {
  */
 function inflateError(cause) {
 	const error = memoryError(cause);
-	// Others have no number.
+	// Node.js's own lack it.
 	if (error instanceof FrameError || error.errno === undefined) return error;
 	return new FrameError('DEFLATE', 1007, 'A compressed message is not DEFLATE', { cause });
 }

@@ -32,7 +32,7 @@ class Outgoing {
 		this._socket = socket;
 		this._owner = owner;
 		this._isQueued = false;
-		/** Of what the next write has; null if there are none. */
+		/** Those of the next write; null if there are none. */
 		this.callbacks = null;
 		listenForExit();
 	}
