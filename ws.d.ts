@@ -50,6 +50,20 @@ interface ServerEvents<T extends SocketClass, U extends typeof IncomingMessage> 
 	wsClientError: [error: Error, socket: Duplex, request: InstanceType<U>];
 }
 
+/** An EventEmitter whose events are known; others may be heard, too. */
+declare class Emitter<Events extends Record<keyof Events, Any[]>> extends EventEmitter {
+	on<E extends keyof Events>(event: E, listener: (this: this, ...args: Events[E]) => void): this;
+	on(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+	once<E extends keyof Events>(event: E, listener: (this: this, ...args: Events[E]) => void): this;
+	once(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+	off<E extends keyof Events>(event: E, listener: (this: this, ...args: Events[E]) => void): this;
+	off(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+	addListener<E extends keyof Events>(event: E, listener: (this: this, ...args: Events[E]) => void): this;
+	addListener(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+	removeListener<E extends keyof Events>(event: E, listener: (this: this, ...args: Events[E]) => void): this;
+	removeListener(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
+}
+
 /** The class of framemask/ws, that of ws, or one that extends either. */
 type SocketClass = new (...args: Any[]) => EitherWebSocket;
 
@@ -70,7 +84,7 @@ type Sendable =
 	| { [Symbol.toPrimitive](hint: string): string };
 
 /** A WebSocket of framemask/ws or of ws. */
-declare class EitherWebSocket extends EventEmitter {
+declare class EitherWebSocket extends Emitter<SocketEvents> {
 	static readonly CONNECTING: 0;
 	static readonly OPEN: 1;
 	static readonly CLOSING: 2;
@@ -94,7 +108,7 @@ declare class EitherWebSocket extends EventEmitter {
 
 	/**
 	 * The bytes that wait. Up to 16 KiB that are held back for one write do not count; in a listener
-	 * of messages, up to 64 KiB.
+	 * of messages, up to 128 KiB.
 	 */
 	readonly bufferedAmount: number;
 	readonly extensions: string;
@@ -127,20 +141,6 @@ declare class EitherWebSocket extends EventEmitter {
 		options?: WebSocket.EventListenerOptions
 	): void;
 	removeEventListener<E extends keyof WebSocket.WebSocketEventMap>(type: E, listener: WebSocket.EventListener<E>): void;
-
-	on<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
-	on(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
-	once<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
-	once(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
-	off<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
-	off(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
-	addListener<E extends keyof SocketEvents>(event: E, listener: (this: this, ...args: SocketEvents[E]) => void): this;
-	addListener(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
-	removeListener<E extends keyof SocketEvents>(
-		event: E,
-		listener: (this: this, ...args: SocketEvents[E]) => void
-	): this;
-	removeListener(event: string | symbol, listener: (this: this, ...args: Any[]) => void): this;
 }
 
 declare class WebSocket extends EitherWebSocket {
@@ -330,7 +330,7 @@ declare namespace WebSocket {
 	class Server<
 		T extends SocketClass = typeof WebSocketAlias,
 		U extends typeof IncomingMessage = typeof IncomingMessage
-	> extends EventEmitter {
+	> extends Emitter<ServerEvents<T, U>> {
 		constructor(options?: ServerOptions<T, U>, callback?: () => void);
 		/** With a server of `node:http2`: see `acceptHttp2` of framemask. */
 		constructor(
@@ -358,32 +358,6 @@ declare namespace WebSocket {
 			callback: (websocket: InstanceType<T>, request: InstanceType<U>) => void
 		): void;
 		shouldHandle(request: InstanceType<U>): boolean | Promise<boolean>;
-
-		on<E extends keyof ServerEvents<T, U>>(
-			event: E,
-			listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
-		): this;
-		on(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
-		once<E extends keyof ServerEvents<T, U>>(
-			event: E,
-			listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
-		): this;
-		once(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
-		off<E extends keyof ServerEvents<T, U>>(
-			event: E,
-			listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
-		): this;
-		off(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
-		addListener<E extends keyof ServerEvents<T, U>>(
-			event: E,
-			listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
-		): this;
-		addListener(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
-		removeListener<E extends keyof ServerEvents<T, U>>(
-			event: E,
-			listener: (this: Server<T>, ...args: ServerEvents<T, U>[E]) => void
-		): this;
-		removeListener(event: string | symbol, listener: (this: Server<T>, ...args: Any[]) => void): this;
 	}
 
 	const WebSocketServer: typeof Server;

@@ -6,11 +6,13 @@ const assert = require('node:assert');
 const { once } = require('node:events');
 const net = require('node:net');
 const { WebSocket } = require('ws');
+const { cert } = require('./certificate');
 
 /** @returns {Promise<WebSocket>} a client of a server that is about to listen */
 async function connect(server, options) {
   if (server.address() === null) await once(server, 'listening');
-  const client = new WebSocket(`ws://127.0.0.1:${server.address().port}`, options);
+  const scheme = options?.ca === undefined ? 'ws' : 'wss';
+  const client = new WebSocket(`${scheme}://127.0.0.1:${server.address().port}`, options);
   await once(client, 'open');
   return client;
 }
@@ -100,4 +102,23 @@ async function greets(server) {
   await once(server, 'close');
 }
 
-module.exports = { assert, chats, connect, echoes, greets, receive, shutsDown };
+/** A server whose clients get Close 1012 at a SIGTERM, after which it ends. */
+async function restarts(server, options) {
+  const client = await connect(server, options);
+  client.send('first');
+  assert.match(await receive(client), /first$/);
+  const closed = once(client, 'close');
+  process.emit('SIGTERM');
+  assert.strictEqual((await closed)[0], 1012);
+  await once(server, 'close');
+}
+
+/** A server on TLS that restarts, with a login by a cookie and a check of the page's origin. */
+async function production(server) {
+  const [ca, origin] = [cert, 'https://chat.example'];
+  await assert.rejects(connect(server, { ca, origin: 'https://other.example' }), /403/);
+  await assert.rejects(connect(server, { ca, origin }), /401/);
+  await restarts(server, { ca, origin, headers: { cookie: 'theme=dark; session=Ada' } });
+}
+
+module.exports = { assert, chats, connect, echoes, greets, production, receive, restarts, shutsDown };

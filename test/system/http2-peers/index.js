@@ -1,6 +1,7 @@
 'use strict';
 
-// WebSockets over HTTP/2 with ends that others wrote.
+// WebSockets over HTTP/2 with ends that others wrote, and over HTTP/1.1 through docs/production.md's
+// proxies.
 
 const { spawnSync } = require('node:child_process');
 const { randomBytes } = require('node:crypto');
@@ -18,6 +19,7 @@ const certificate = require('../../support/certificate');
 const { NotHere, installDebian } = require('../../../scripts/support/fetch');
 const { freePort, listen } = require('../../support/free-port');
 const { buildGo, installPython, pythonProgram } = require('../../../scripts/support/install');
+const { differences } = require('../support/results');
 const runtimes = require('../support/runtimes');
 
 const LENGTHS = [0, 1, 125, 126, 65_535, 65_536, 1_000_000];
@@ -119,6 +121,15 @@ frontend websockets
 backend framemask
   server one 127.0.0.1:BACKEND`;
 
+/** Writes a proxy's configuration. @returns {string} its path */
+function writeConfiguration(name, text) {
+  const folder = path.join(ROOT, '.cache/proxies');
+  fs.mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, name);
+  fs.writeFileSync(file, text);
+  return file;
+}
+
 /** The commands of proxies on a port, for a server on another one. */
 const PROXIES = {
   nghttpx(port, backend, isHttp2) {
@@ -126,17 +137,19 @@ const PROXIES = {
     return ['nghttpx', ...ends, '--workers=1', '--log-level=ERROR', '--conf=/dev/null'];
   },
   haproxy(port, backend, isHttp2) {
-    const file = path.join(ROOT, '.cache/haproxy.cfg');
     const text = HAPROXY.replace('PORT', port).replace('BACKEND', `${backend}${isHttp2 ? ' proto h2' : ''}\n`);
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(file, text);
-    return ['haproxy', '-q', '-db', '-f', file];
+    return ['haproxy', '-q', '-db', '-f', writeConfiguration(`${port}.cfg`, text)];
   }
 };
 
+/** @throws {NotHere} */
+function checkInstalled(name) {
+  if (spawnSync(name, ['-v']).error !== undefined) throw new NotHere(`${name} is not installed`);
+}
+
 /** Clients over HTTP/1.1 and HTTP/2, a proxy, and a server of one kind. */
 async function tryProxy(name, kind) {
-  if (spawnSync(name, ['--version']).error !== undefined) throw new NotHere(`${name} is not installed`);
+  checkInstalled(name);
   const echo = await startEcho(SERVERS[kind]());
   const port = await freePort();
   const stop = await startProgram(PROXIES[name](port, echo.port, kind === 'HTTP/2'), port);
@@ -155,6 +168,71 @@ async function tryProxy(name, kind) {
   } finally {
     await stop();
     echo.stop();
+  }
+}
+
+/** nginx writes nowhere else; its workers run as the user who starts it. */
+const NGINX = `daemon off;
+user root;
+pid nginx.pid;
+error_log stderr;
+events {}
+http {
+access_log off;
+${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`).join('\n')}
+`;
+
+/** The commands of proxies with the configuration of docs/production.md. */
+const FOR_PRODUCTION = {
+  nginx(port, text) {
+    const file = writeConfiguration(`${port}.conf`, `${NGINX}${text}}`);
+    return ['nginx', '-e', 'stderr', '-p', path.dirname(file), '-c', file];
+  },
+  haproxy: (port, text) => ['haproxy', '-q', '-db', '-f', writeConfiguration(`${port}.cfg`, text)]
+};
+
+/** @returns {string} that of the page, with these ports, and times of 60 s and 30 s as 2 s and 1 s */
+function configurationOf(name, port, backend) {
+  const page = fs.readFileSync(path.join(ROOT, 'docs/production.md'), 'utf8');
+  const [, text] = new RegExp(`\`\`\`text\n# ${name}\\.\\w+.*\n([^\`]*)\`\`\``).exec(page);
+  return text
+    .replace(/(listen |bind ):?8080/, `$1127.0.0.1:${port}`)
+    .replace('8081', backend)
+    .replace(/\b([36])0s/g, (_, tens) => `${tens / 3}s`);
+}
+
+/** A server that is silent on the path /silent, behind a proxy as docs/production.md has it. */
+async function tryProduction(name) {
+  checkInstalled(name);
+  const addresses = new Set();
+  const [silent, asking] = [0, 500].map((heartbeat) => new WebSocketServer({ noServer: true, heartbeat }));
+  const server = http.createServer((_request, response) => response.end());
+  server.on('upgrade', (request, ...rest) => {
+    addresses.add(request.headers['x-forwarded-for']);
+    const wss = request.url === '/silent' ? silent : asking;
+    wss.handleUpgrade(request, ...rest, (socket) => {
+      socket.on('error', () => {}).on('message', (data, binary) => socket.send(data, { binary }));
+    });
+  });
+  const backend = await listen(server);
+  const port = await freePort();
+  const url = `ws://127.0.0.1:${port}`;
+  const stop = await startProgram(FOR_PRODUCTION[name](port, configurationOf(name, port, backend)), port);
+  try {
+    const faults = await exchange(url);
+    const lost = once(new WebSocket(`${url}/silent`), 'close');
+    const asked = new WebSocket(url);
+    let pings = 0;
+    // Twice the proxy's time.
+    for await (const _ of on(asked, 'ping', { close: ['close'] })) if (++pings === 8) break;
+    const restarted = once(asked, 'close');
+    await Promise.all([lost, asking.shutDown({ within: 5000 })]);
+    const codes = [(await lost)[0], (await restarted)[0], ...addresses];
+    return [...faults, ...differences(codes, [1006, 1012, '127.0.0.1'])];
+  } finally {
+    await stop();
+    server.close();
+    server.closeAllConnections();
   }
 }
 
@@ -205,23 +283,25 @@ const PEERS = [
   ...Object.keys(PROXIES).flatMap((name) =>
     Object.keys(SERVERS).map((kind) => ({ name: `${name}-to-${kind}`, test: () => tryProxy(name, kind) }))
   ),
+  ...Object.keys(FOR_PRODUCTION).map((name) => ({ name: `production-${name}`, test: () => tryProduction(name) })),
   { name: 'undici', test: tryUndici },
   { name: 'hypercorn', test: tryHypercorn },
   { name: 'h2spec', test: tryH2spec }
 ];
 
 module.exports = {
-  summary: 'WebSockets over HTTP/2 with nghttpx, HAProxy, undici, hypercorn and h2spec',
+  summary: 'WebSockets over HTTP/2 with nghttpx, HAProxy, undici, hypercorn and h2spec, and behind nginx and HAProxy',
   details: `Messages of up to 1,000,000 bytes, fragments, Pings, 200 messages at once, and closing with a code: through
 proxies with clients and servers over HTTP/1.1 and HTTP/2, with undici's client, and with hypercorn's server. h2spec's
-group "generic" passes on a server with WebSockets.`,
+group "generic" passes on a server with WebSockets. Behind nginx and HAProxy, as docs/production.md configures them,
+a heartbeat keeps connections open, and a restart tells the clients.`,
   packages: true,
   options: { install: { text: 'have apt-get install the proxies where they are missing' } },
   only: ['peer', PEERS],
   columns: ['tests'],
 
   async run({ install }, { chosen, results, progress }) {
-    if (install) installDebian(['haproxy', 'nghttp2-proxy'], progress);
+    if (install) installDebian(['haproxy', 'nghttp2-proxy', 'nginx-light'], progress);
     for (const { name, test } of chosen) await results.add(name, () => test(progress));
   }
 };
