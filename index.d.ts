@@ -69,26 +69,32 @@ export type MessageArguments<Text extends TextAs = 'string'> =
 	| [data: TextData<Text>, isBinary: false]
 	| [data: BinaryData, isBinary: true];
 
-export type MessageHandler<Context = undefined, Text extends TextAs = 'string'> =
-	| ((this: Decoder<Context>, ...message: MessageArguments<Text>) => void)
-	| ShortHandler<Decoder<Context>, TextData<Text> | BinaryData>;
-
-// The first signature above gives a handler's parameters their types; this interface accepts
-// handlers with fewer. Its two signatures differ in type parameters, so that they determine no
-// types themselves.
+// The first signature gives a handler's parameters their types; the interface accepts handlers with
+// fewer. Its two signatures differ in type parameters, so that they determine no types themselves.
+type HandlerOf<This, Text extends TextAs, Arguments extends Any[]> =
+	| ((this: This, ...given: Arguments) => void)
+	| ShortHandler<This, TextData<Text> | BinaryData>;
 interface ShortHandler<This, Data> {
 	(this: This, data: Data, isBinary: boolean): void;
 	<_>(this: This, data: Data, isBinary: boolean): void;
 }
+
+export type MessageHandler<Context = undefined, Text extends TextAs = 'string'> = HandlerOf<
+	Decoder<Context>,
+	Text,
+	MessageArguments<Text>
+>;
 
 /** The arguments of `onPart`. A test of `isBinary` narrows `data`. */
 export type PartArguments<Text extends TextAs = 'string'> =
 	| [data: TextData<Text>, isBinary: false, isLast: boolean]
 	| [data: BinaryData, isBinary: true, isLast: boolean];
 
-export type PartHandler<Context = undefined, Text extends TextAs = 'string'> =
-	| ((this: Decoder<Context>, ...part: PartArguments<Text>) => void)
-	| ShortHandler<Decoder<Context>, TextData<Text> | BinaryData>;
+export type PartHandler<Context = undefined, Text extends TextAs = 'string'> = HandlerOf<
+	Decoder<Context>,
+	Text,
+	PartArguments<Text>
+>;
 
 /**
  * `this` is the {@link Decoder}; a handler may call all its methods. If it throws, so does the
@@ -568,14 +574,6 @@ export interface UpgradeOffer {
 /** Makes a client's handshake (RFC 6455 section 4.1), for a GET request of `node:http`. */
 export function offerUpgrade(options?: OfferUpgradeOptions): UpgradeOffer;
 
-export type ConnectionMessage<Text extends TextAs = 'string'> =
-	| [data: TextData<Text>, isBinary: false]
-	| [data: BinaryData, isBinary: true];
-
-export type ConnectionPart<Text extends TextAs = 'string'> =
-	| [data: TextData<Text>, isBinary: false, isLast: boolean]
-	| [data: BinaryData, isBinary: true, isLast: boolean];
-
 /**
  * `this` is the {@link Connection}, so that connections may share the handlers. An error that one
  * throws is thrown again in the next tick, uncaught; the next message follows. A promise is not
@@ -583,15 +581,9 @@ export type ConnectionPart<Text extends TextAs = 'string'> =
  */
 export interface ConnectionHandlers<Context = undefined, Text extends TextAs = 'string'> {
 	/** See {@link DecoderHandlers.onMessage}. */
-	onMessage?:
-		| ((this: Connection<Context, Text>, ...message: ConnectionMessage<Text>) => void)
-		| ShortHandler<Connection<Context, Text>, TextData<Text> | BinaryData>
-		| undefined;
+	onMessage?: HandlerOf<Connection<Context, Text>, Text, MessageArguments<Text>> | undefined;
 	/** See {@link DecoderHandlers.onPart}. */
-	onPart?:
-		| ((this: Connection<Context, Text>, ...part: ConnectionPart<Text>) => void)
-		| ShortHandler<Connection<Context, Text>, TextData<Text> | BinaryData>
-		| undefined;
+	onPart?: HandlerOf<Connection<Context, Text>, Text, PartArguments<Text>> | undefined;
 	/** A Ping frame, which has been answered unless `autoPong` is false. */
 	onPing?: ((this: Connection<Context, Text>, payload: Buffer) => void) | undefined;
 	onPong?: ((this: Connection<Context, Text>, payload: Buffer) => void) | undefined;
@@ -1184,19 +1176,22 @@ export interface ConnectionTrace {
 	role: Role;
 }
 
-/** The records of the channel `framemask:open`: a {@link Connection} is open. */
+/**
+ * The records of the channel `framemask:open`: a {@link Connection} or a WebSocket of framemask/ws is
+ * open.
+ */
 export type OpenTrace = ConnectionTrace;
 
 /**
- * The records of the channel `framemask:close`: a {@link Connection} is closed. Messages and bytes
- * are null if nobody listened to this channel or `framemask:open` when it opened.
+ * The records of the channel `framemask:close`: that connection is closed. Messages and bytes are null
+ * if nobody listened to either channel when it opened; in framemask/ws the `path`, too.
  */
 export interface CloseTrace extends ConnectionTrace {
-	/** As of `onClose`. */
+	/** As of `onClose`, or of the event 'close'. */
 	closeCode: number;
 	/** The code of this end's Close frame: 1005 if it had none, null if none was sent. */
 	sentCode: number | null;
-	/** What `onError` was told: why the connection was lost; null for a closing handshake. */
+	/** Why the connection was lost, as `onError` or 'error' is told; null for a closing handshake. */
 	error: (Error & { code?: string }) | null;
 	messagesReceived: number | null;
 	bytesReceived: number | null;

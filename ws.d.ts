@@ -249,17 +249,12 @@ declare namespace WebSocket {
 		 * The stream is a Readable of Buffers, whatever the `binaryType`; with `setEncoding('utf8')`,
 		 * text comes cut between characters. Text is validated as its bytes come.
 		 *
-		 * - It keeps at most 64 KiB that its reader has not taken. Until it has ended or is destroyed, no
-		 *   message, no Ping and no end of the connection is delivered.
-		 * - Without a listener of 'stream' a message is discarded, as by `createWebSocketStream` and
-		 *   `WebSocketStream`.
-		 * - If the connection ends within the message, the stream's 'error' has the code
-		 *   `FRAMEMASK_ERR_INCOMPLETE`; if the message breaks a rule or limit, it is that of the
-		 *   WebSocket. It needs no listener.
-		 * - `maxPayload` limits it, too; 0 means no limit. The event loop inflates compressed messages.
-		 *   On Deno, connections with permessage-deflate bring no streams.
-		 *
-		 * @throws RangeError, TypeError unless it is a whole number of at least 0, or Infinity
+		 * - It keeps at most 64 KiB that its reader has not taken. Until it has ended or is destroyed,
+		 *   nothing else of the connection is delivered.
+		 * - Without a listener of 'stream' a message is discarded, as by `createWebSocketStream`.
+		 * - Its 'error' needs no listener: `FRAMEMASK_ERR_INCOMPLETE` if the connection ends within the
+		 *   message, or the WebSocket's.
+		 * - `maxPayload` limits it, too. On Deno, connections with permessage-deflate bring no streams.
 		 */
 		streamFrom?: number | undefined;
 		/** Whether connections are read into the same memory. Default: true. */
@@ -296,18 +291,11 @@ declare namespace WebSocket {
 		U extends typeof IncomingMessage = typeof IncomingMessage
 	> extends ConnectionOptions {
 		/**
-		 * The bytes that may wait before a frame is sent. If more wait, the callback of that `send`,
-		 * `ping` or `pong` gets an error with the code `FRAMEMASK_ERR_BACKPRESSURE`, and the connection
-		 * is terminated: 'error' with it in the next tick, then 'close' with 1006. One message of any
-		 * size passes, and a Close frame. Default: Infinity.
+		 * As of `ConnectionOptions` of framemask; counts for `send`, `ping` and `pong`. The callback and
+		 * 'error', in the next tick, get `FRAMEMASK_ERR_BACKPRESSURE`. Default: Infinity.
 		 */
 		maxBackpressure?: number | undefined;
-		/**
-		 * The milliseconds of silence until a Ping, and again until the connection is terminated, with
-		 * 'error' (`FRAMEMASK_ERR_HEARTBEAT`) and 'close' (1006): see `ConnectionOptions` of framemask.
-		 * The clock stands still while the WebSocket is paused, or a stream waits for its reader.
-		 * Default: 0, never.
-		 */
+		/** As of `ConnectionOptions` of framemask. The clock stands still for a stream's reader, too. */
 		heartbeat?: number | undefined;
 		backlog?: number | undefined;
 		clientTracking?: boolean | undefined;

@@ -149,7 +149,6 @@ function readWord(bytes, at) {
 	return (bytes[at] << 24) | (bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3];
 }
 
-/** Writes 16 bits, big-endian. */
 function writePair(bytes, at, pair) {
 	bytes[at] = pair >>> 8;
 	bytes[at + 1] = pair;

@@ -136,11 +136,14 @@ function connectionRecord({ role, protocol }, trace) {
 	};
 }
 
+/** Whether the beginnings and ends of connections are published. */
+const isLifeTraced = () => opened.hasSubscribers || closed.hasSubscribers;
+
 /** @returns {Counts | null} null if nobody listens */
 function traceOpen(connection, trace) {
 	if (trace === UNTRACED) return null;
 	if (opened.hasSubscribers) opened.publish(connectionRecord(connection, trace));
-	return opened.hasSubscribers || closed.hasSubscribers ? new Counts() : null;
+	return isLifeTraced() ? new Counts() : null;
 }
 
 /**
@@ -158,6 +161,7 @@ function traceClose(connection, trace, counts, sentCode, error) {
 
 module.exports = {
 	UNTRACED,
+	isLifeTraced,
 	isTraced,
 	showPayload,
 	traceClose,

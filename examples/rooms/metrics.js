@@ -23,8 +23,8 @@ const COUNTERS = {
 const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /**
- * The metrics of the chat, and of all frames of this process, which framemask's tracing channels
- * tell. The connections have no code for it. It costs a record for each frame.
+ * The metrics of the chat, and of all connections and frames of this process, which framemask's
+ * tracing channels tell. The connections have no code for it. It costs a record for each frame.
  */
 class Metrics {
   /** `read` returns GAUGES' and COUNTERS' values; `tracing: false` counts no frames, at no cost. */
@@ -48,8 +48,12 @@ class Metrics {
     this._frames = count('frames', 'Frames', ['direction', 'opcode']);
     this._bytes = count('payload_bytes', 'Bytes of payloads', ['direction']);
     this._errors = count('errors', 'Connections that broke a rule', ['code']);
-    this._onFrame = (record) => this._count(record);
-    if (tracing) subscribe('framemask:frame', this._onFrame);
+    this._closes = count('closes', 'Connections that have ended, by their close code', ['code']);
+    this._listeners = {
+      'framemask:close': ({ role, closeCode: code }) => role === 'server' && this._closes.inc({ code }),
+      ...(tracing && { 'framemask:frame': (record) => this._count(record) })
+    };
+    for (const [name, listener] of Object.entries(this._listeners)) subscribe(name, listener);
   }
 
   _count({ direction, opcode, length, error, role }) {
@@ -72,7 +76,7 @@ class Metrics {
   }
 
   stop() {
-    unsubscribe('framemask:frame', this._onFrame);
+    for (const [name, listener] of Object.entries(this._listeners)) unsubscribe(name, listener);
   }
 }
 

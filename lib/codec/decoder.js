@@ -129,7 +129,6 @@ class Decoder {
 		}
 	}
 
-	/** Decodes the next part of the current chunk. */
 	_decode(reader, dispatcher) {
 		let found = reader.next();
 		if (found === Found.FRAMES) {
@@ -172,7 +171,6 @@ class Decoder {
 		dispatcher.dispatch(firstByte, reader.chunk, reader.position - length, reader.position, ascii, false);
 	}
 
-	/** Begins a frame whose payload comes in pieces. */
 	_beginFrame(reader, dispatcher) {
 		const { firstByte, length } = header;
 		if (!dispatcher.accepts(firstByte, length)) return;

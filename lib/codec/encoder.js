@@ -316,7 +316,6 @@ class Encoder {
 		}
 	}
 
-	/** The part of `_count` for fragments and subscribers. */
 	_countFragment(firstByte, length, data, start) {
 		const isLast = (firstByte & FIN) !== 0;
 		const isData = (firstByte & CONTROL) === 0;

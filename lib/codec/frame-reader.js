@@ -44,7 +44,6 @@ class FrameReader {
 		this.mode = mode;
 		this.chunk = null;
 		this.position = 0;
-		/** The length of the chunk. */
 		this.end = 0;
 		/** Entries of a scan, see frame-table.js, that the caller has kept; or null. */
 		this.entries = null;
@@ -66,7 +65,6 @@ class FrameReader {
 		this._frame = null;
 	}
 
-	/** Whether nothing of the chunk is left. */
 	get isDone() {
 		return this.position === this.end && this.entries === null;
 	}
@@ -100,7 +98,6 @@ class FrameReader {
 		return end - frameEnd >= SCAN_FROM ? Found.FRAMES : this.readFrame();
 	}
 
-	/** Reads one frame without a scan. */
 	readFrame() {
 		const { chunk, position, end } = this;
 		if (!readHeader(chunk, position, end, this.mode)) return this._resumeHeader(new PartialFrame());
@@ -157,7 +154,6 @@ class FrameReader {
 		return frame.left === 0 ? Found.CONTROL : Found.NOTHING;
 	}
 
-	/** The first byte of the frame in progress. */
 	get firstByte() {
 		return this._frame.firstByte;
 	}

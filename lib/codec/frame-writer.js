@@ -84,7 +84,6 @@ class FrameWriter {
 		}
 	}
 
-	/** Adds a frame, and copies its payload. */
 	writeBytes(buffer, firstByte, bytes, length) {
 		const at = buffer.reserve(MAX_HEADER + length);
 		const key = this._nextKey();

@@ -32,7 +32,6 @@ class MessageAssembler {
 		this._countsFragments = readBoolean(options, 'fragmentLengths');
 		/** The lengths of a message's fragments, if they are wanted, until it has been delivered. */
 		this.lengths = undefined;
-		/** The message in progress, or null. */
 		this.message = null;
 		/** The length of the message that begins next, if all its frames have arrived; otherwise 0. */
 		this.arrived = 0;

@@ -1,6 +1,6 @@
 'use strict';
 
-const { NO_STATUS } = require('../shared/protocol');
+const { ABNORMAL, NO_STATUS } = require('../shared/protocol');
 
 // How a connection ends (RFC 6455 sections 5.5.1, 7.1 and 7.2). It knows no socket and no codec: it
 // is told of events, and answers with the steps that its owner is to take.
@@ -26,12 +26,6 @@ const SEND_CLOSE = 1;
 const END = 2;
 
 /**
- * "If ... no Close control frame was received by the endpoint ..., _The WebSocket Connection Close
- * Code_ is considered to be 1006" (section 7.1.5).
- */
-const ABNORMAL = 1006;
-
-/**
  * The closing handshake. From the first step on, the owner limits the time: "a client MAY initiate
  * the TCP Close" "after a reasonable amount of time" (section 7.1.1).
  */
@@ -45,7 +39,6 @@ class Closing {
 		this.reason = '';
 	}
 
-	/** @returns {1 | 2 | 3} */
 	get readyState() {
 		if (this._state === IS_OPEN) return OPEN;
 		return this._state === IS_OVER ? CLOSED : CLOSING;
@@ -64,7 +57,6 @@ class Closing {
 		return this._state <= BY_US;
 	}
 
-	/** Whether the transport is closed. */
 	get isOver() {
 		return this._state === IS_OVER;
 	}
@@ -147,4 +139,4 @@ class Closing {
 /** The code of the answer: "typically echos the status code it received" (section 5.5.1). */
 const answerTo = (code) => (code === NO_STATUS ? undefined : code);
 
-module.exports = { ABNORMAL, CLOSED, CLOSING, Closing, END, OPEN, SEND_CLOSE, answerTo };
+module.exports = { CLOSED, CLOSING, Closing, END, OPEN, SEND_CLOSE, answerTo };

@@ -4,9 +4,9 @@ const { framedMessage } = require('../codec/prepared');
 const { ownBytes, sizeOf } = require('../shared/buffers');
 const { invalidState } = require('../shared/errors');
 const { EventEmitter } = require('../shared/node-modules').events;
+const { ABNORMAL } = require('../shared/protocol');
 const { MessageStreams } = require('../streams/message-streams');
 const { Watchers, kWayOut } = require('../streams/peer');
-const { ABNORMAL } = require('./closing');
 
 /**
  * A Connection as lib/streams knows it, and its WayOut: see lib/streams/peer.js. It is made when a

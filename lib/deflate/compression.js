@@ -18,7 +18,6 @@ const WORTH_IT = 0.95;
 const PLAIN = 0;
 /** It is compressed if that saves bytes. */
 const WORTHWHILE = 1;
-/** It is compressed. */
 const DEFLATED = 2;
 /** It is sent as the fragment before it. */
 const CONTINUED = 3;
@@ -35,7 +34,6 @@ const CONTINUED = 3;
  * in which they leave.
  */
 class Compression {
-	/** @param {DeflateDirection} direction */
 	constructor(direction) {
 		/** Whether a message has begun whose fragments are compressed. */
 		this.deflatesFragments = false;
@@ -149,7 +147,6 @@ function withPayload(record, deflated) {
 	return record;
 }
 
-/** The bytes of a string or of a view. */
 const sizeOf = (data) => (typeof data === 'string' ? Buffer.byteLength(data) : lengthOf(data));
 
 module.exports = { Compression, PLAIN, beginsFragments, isLast, sizeOf };

@@ -39,7 +39,6 @@ function kindOf(windowBits, { level, memLevel }) {
  * idle for a while; the message after that refers to no other, which the peer need not know.
  */
 class Deflater {
-	/** @param {DeflateDirection} direction */
 	constructor({ windowBits, contextTakeover, settings, zlibOptions }) {
 		/** Whether messages refer to those before them (RFC 7692: context takeover). */
 		this.hasTakeover = contextTakeover;
@@ -109,7 +108,6 @@ class Deflater {
 		return this._context.takeBack();
 	}
 
-	/** Releases the connection's context. */
 	end() {
 		this._context.end();
 	}

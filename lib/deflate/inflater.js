@@ -90,7 +90,6 @@ class Inflater {
 		};
 	}
 
-	/** Whether the bytes are used up. */
 	get isDone() {
 		return this._work === null;
 	}

@@ -32,11 +32,9 @@ class SendQueue {
 		this._forPool = null;
 		this._isDeflating = false;
 		this._deflated = null;
-		/** Whether `stop` has been called. */
 		this.isStopped = false;
 	}
 
-	/** See Compression. */
 	createRecord(firstByte, data, compress) {
 		return this.compression.createRecord(firstByte, data, compress, this.isBusy);
 	}

@@ -54,7 +54,6 @@ function fieldsOf(headers) {
 	return Object.fromEntries(Object.entries(headers).filter(([name]) => !LEFT_OUT.has(name) && name[0] !== ':'));
 }
 
-/** @returns {string} a head of HTTP/1.1 */
 function writeHead(first, headers) {
 	const lines = [first];
 	for (const [name, value] of Object.entries(headers)) {

@@ -17,7 +17,6 @@ const CANCEL = 8;
 /** The sessions that WebSockets of this thread share. */
 const shared = new SharedSessions();
 
-/** See index.d.ts. */
 function overHttp2(session = null, choices = {}) {
 	const fallback = readBoolean(choices, 'fallback');
 	if (session !== null && typeof session?.request !== 'function') {

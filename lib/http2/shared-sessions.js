@@ -117,7 +117,6 @@ class SharedSessions {
 	}
 }
 
-/** A WebSocket's part of a session. */
 class Share {
 	constructor(sessions, scheme, options) {
 		this._sessions = sessions;
@@ -169,7 +168,6 @@ class Share {
 	}
 }
 
-/** Ends a session without streams. */
 function end({ session, socket, options, isGone }) {
 	// close() waits for the peer to end its side, or for a connection.
 	if (isGone || socket === null) session.destroy();

@@ -161,7 +161,6 @@ function checkOwner(file, root) {
 	throw new Error(`${file} is not framemask's`);
 }
 
-/** The name in a package.json, if it can be read. */
 function readName(file) {
 	try {
 		return JSON.parse(fs.readFileSync(file, 'utf8')).name;
@@ -180,7 +179,6 @@ function unwrap(bundled) {
 	return openAddon(addon.startsWith('file:') ? modules.url.fileURLToPath(addon) : path.resolve(__dirname, addon));
 }
 
-/** @returns {object} the exports of the addon in a file */
 function openAddon(file) {
 	checkLength(file);
 	// As `require` does. Bundlers would try to resolve a `require` when they build.

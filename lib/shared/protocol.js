@@ -34,6 +34,11 @@ const NON_ASCII = 0x100;
 
 /** The code of a Close frame without a code (section 7.1.5); it is never sent. */
 const NO_STATUS = 1005;
+/**
+ * "If ... no Close control frame was received by the endpoint ..., _The WebSocket Connection Close
+ * Code_ is considered to be 1006" (section 7.1.5).
+ */
+const ABNORMAL = 1006;
 
 /**
  * Whether a frame can begin with this byte: a known opcode, no fragmented control frame, RSV bits as
@@ -59,6 +64,7 @@ function isSendableCloseCode(code) {
 }
 
 module.exports = {
+	ABNORMAL,
 	BINARY_MESSAGE,
 	CONTROL,
 	FIN,

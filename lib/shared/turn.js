@@ -56,7 +56,6 @@ function inLaterTurn(callback) {
 	setTimer();
 }
 
-/** Counts bytes that the event loop has compressed. */
 function countDeflated(length) {
 	countSent(length * DEFLATED_COUNTS);
 }

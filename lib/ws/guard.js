@@ -4,6 +4,7 @@ const { backpressureError, silenceError } = require('../shared/errors');
 const { readTime, readWhole } = require('../shared/option-names');
 const { nextTick } = require('../shared/ticks');
 const { ASK, GIVE_UP, Heartbeat, joinClock, leaveClock } = require('../sockets/heartbeat');
+const { kWayOut } = require('../streams/peer');
 const { ws } = require('./internals');
 const { connections } = require('./report');
 
@@ -48,6 +49,7 @@ class Guard {
 		if (this._isOver) return;
 		this._isOver = true;
 		connections.ended[option]++;
+		this._websocket[kWayOut].error ??= error;
 		nextTick(() => this._websocket.emit('error', error));
 		this._websocket.terminate();
 	}

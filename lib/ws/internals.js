@@ -17,12 +17,14 @@ const { version: wsVersion } = require('#ws/package.json');
  */
 const PARTS = {
 	WebSocket: [
+		'emitClose',
 		'setSocket',
 		'_receiver',
 		'_sender',
 		'_socket',
 		'_extensions',
 		'_isServer',
+		'_closeCode',
 		'_closeMessage',
 		'_closeFrameReceived'
 	],
@@ -180,6 +182,8 @@ const isWaiting = (receiver) => receiver._state !== DECODING;
 /** Whether a Close or wrong frame has come: ws itself calls `close` of an open WebSocket then. */
 const isEndedByPeer = (websocket) => websocket._closeFrameReceived || Boolean(websocket._receiver.errored);
 
+const closeCodeOf = (websocket) => websocket._closeCode;
+
 const isServer = (websocket) => websocket._isServer;
 
 module.exports = {
@@ -187,6 +191,7 @@ module.exports = {
 	DEFERRED,
 	INFLATING,
 	bufferedBytes,
+	closeCodeOf,
 	deflateOf,
 	emptyBuffer,
 	failSender,

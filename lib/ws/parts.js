@@ -14,8 +14,9 @@ const loadCodec = once(() => ({
 	...require('../frame-id'),
 	...require('../shared/http-answers'),
 	...require('../sockets/shut-down'),
-	...require('./frame-errors'),
-	...require('../streams/message-streams')
+	...require('../streams/message-streams'),
+	...require('../tracing'),
+	...require('./frame-errors')
 }));
 
 /** What a connection with permessage-deflate needs, too. */

@@ -87,7 +87,6 @@ class ReceiverAdapter {
 		else this.receiver.emit(event, data);
 	}
 
-	/** Ends the decoding when the connection has ended. */
 	end() {
 		this._decoder.stop();
 	}
@@ -289,6 +288,8 @@ function emitAndResume(adapter, [event, data, isBinary]) {
 
 function onMessage(payload, isBinary) {
 	const adapter = this.context;
+	const { counts } = adapter._sender;
+	if (counts !== null) counts.received(payload, true);
 	const { binaryType } = adapter.websocket;
 	let data = payload;
 	if (isBinary && binaryType !== 'nodebuffer') data = toBinaryType(data, binaryType, this.fragmentLengths);
@@ -299,6 +300,7 @@ function onMessage(payload, isBinary) {
 
 function onPart(bytes, isBinary, isLast) {
 	const adapter = this.context;
+	adapter._sender.counts?.received(bytes, isLast);
 	try {
 		adapter.streams.add(bytes, isBinary, isLast);
 	} finally {
@@ -323,7 +325,7 @@ function conclude(code, _reason, bytes) {
 function keepError(error) {
 	const adapter = this.context;
 	const { toWsError } = loadCodec();
-	adapter.error = toWsError(error, adapter._sender.agreement !== null);
+	adapter._sender.error = adapter.error = toWsError(error, adapter._sender.agreement !== null);
 	adapter.streams?.fail(adapter.error);
 }
 
@@ -338,7 +340,6 @@ function terminateStreams(receiver) {
 	if (adapter?.streams) adapter.terminate();
 }
 
-/** Ends the decoding of a Receiver. */
 function endDecoding(receiver) {
 	receiver[kReceiverAdapter]?.end();
 }

@@ -21,7 +21,6 @@ function noteOpened(isServer) {
 	log('first connection: a %s of ws %s, kernel %s', isServer ? 'server' : 'client', wsVersion, kernel);
 }
 
-/** See ws.d.ts. */
 function report() {
 	const deflate = loadCompression().compressesHere() ? 'framemask' : 'ws';
 	return {

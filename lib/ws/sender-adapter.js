@@ -7,13 +7,14 @@ const { Buffer, isBytes, sizeOf } = require('../shared/buffers');
 const { throwLater } = require('../shared/call-in-order');
 const { goneError } = require('../shared/errors');
 const { keepContext } = require('../shared/keep-context');
-const { OPCODE, Opcode } = require('../shared/protocol');
+const { ABNORMAL, FIN, OPCODE, Opcode } = require('../shared/protocol');
 const { nextTick } = require('../shared/ticks');
 const { Outgoing, SEND_FROM } = require('../sockets/outgoing');
 const { writesAsNode } = require('../sockets/plain-sockets');
 const { Watchers } = require('../streams/peer');
 const {
 	bufferedBytes,
+	closeCodeOf,
 	deflateOf,
 	failSender,
 	isFragmenting,
@@ -88,13 +89,13 @@ class SenderAdapter {
 		return sizeOf(call[0]);
 	}
 
-	/** Has ws's Sender send it. */
 	sendHeld(call) {
 		Object.getPrototypeOf(this._sender).send.apply(this._sender, call);
 	}
 
 	/** Sends no more message: the callbacks of `send` get an error, and the connection ends. */
 	fail(error) {
+		this.error ??= error;
 		const refuse = (callback) => typeof callback === 'function' && nextTick(callback, error);
 		this._sender.sendFrame = (_list, callback) => refuse(callback);
 		this.redirectSends((_data, _options, callback) => refuse(callback));
@@ -102,7 +103,6 @@ class SenderAdapter {
 		nextTick(nextTick, failSender, this._sender, error);
 	}
 
-	/** The bytes that are held back. */
 	get pending() {
 		return this._outgoing.encoder?.pending ?? 0;
 	}
@@ -141,6 +141,7 @@ class SenderAdapter {
 		} else {
 			encoder.text(data);
 		}
+		if (this.counts !== null) this.counts.sent(data, true);
 		this._added(callback, data.length);
 	}
 
@@ -165,6 +166,7 @@ class SenderAdapter {
 		const shared = isShort && this._sharesFrames ? framedIfRepeated(list) : null;
 		const pieces = shared ?? list.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
 		if (pieces.at(-1).length >= SEND_FROM) this._flushCallbacks();
+		if (this.counts !== null) this._countFrame(list);
 		if (this._addFramed(pieces, shared !== null)) {
 			this._added(callback, pieces.at(-1).length);
 		} else {
@@ -251,6 +253,41 @@ class SenderAdapter {
 		return this._trace;
 	}
 
+	/** Publishes the beginning. @param {boolean} counts whether messages come through a Decoder */
+	traceOpen(websocket, url, decodes) {
+		this.trace.path = url?.split('?')[0];
+		this.counts = loadCodec().traceOpen({ role: this._role, protocol: websocket.protocol }, this.trace);
+		if (!decodes && this.counts !== null) this.counts.messagesReceived = this.counts.bytesReceived = null;
+	}
+
+	traceClose(websocket) {
+		const closeCode = closeCodeOf(websocket);
+		const error = this.error ?? (closeCode === ABNORMAL ? this.socket.errored : null) ?? null;
+		const { protocol } = websocket;
+		loadCodec().traceClose({ role: this._role, protocol, closeCode }, this.trace, this.counts, this.sentCode, error);
+	}
+
+	/** Counts a frame of ws's Sender. */
+	_countFrame(list) {
+		const [first, second] = list[0];
+		if ((first & OPCODE) >= Opcode.CLOSE) return;
+		const extended = { 126: 2, 127: 8 }[second & 0x7f] ?? 0;
+		const header = 2 + extended + (second & 0x80 ? 4 : 0);
+		this.counts.bytesSent += list.reduce((sum, piece) => sum + sizeOf(piece), -header);
+		if (first & FIN) this.counts.messagesSent++;
+	}
+
+	/** Has messages that a PerMessageDeflate compresses counted with the bytes that the program gave. */
+	countUncompressed(deflate) {
+		const { compress } = deflate;
+		deflate.compress = (data, fin, callback) => {
+			compress.call(deflate, data, fin, (error, bytes) => {
+				if (!error) this.counts.bytesSent += sizeOf(data) - bytes.length;
+				callback(error, bytes);
+			});
+		};
+	}
+
 	get _encoder() {
 		const outgoing = this._outgoing;
 		if (outgoing.encoder === null) outgoing.createEncoder(loadCodec().Encoder, { role: this._role, trace: this.trace });
@@ -259,6 +296,12 @@ class SenderAdapter {
 }
 
 // Own properties of few:
+/** what is counted for tracing, @type {import('../tracing').Counts | null} */
+SenderAdapter.prototype.counts = null;
+/** the code of the Close frame that has been sent, */
+SenderAdapter.prototype.sentCode = null;
+/** why the connection is lost, */
+SenderAdapter.prototype.error = null;
 /** the agreement of compression, */
 SenderAdapter.prototype.agreement = null;
 /** what ends the connection if its peer does not read, @type {import('./guard').Guard | null} */

@@ -24,7 +24,6 @@ class WebSocketServer extends ws.WebSocketServer {
 		if (this.options.perMessageDeflate) loadCompression();
 	}
 
-	/** See ws.d.ts. */
 	shutDown(options) {
 		if (this[kShutDown] !== undefined) return this[kShutDown];
 		loadCodec().readShutDown(options); // throws
@@ -44,7 +43,7 @@ class WebSocketServer extends ws.WebSocketServer {
 	handleUpgrade(request, socket, head, callback) {
 		// ws throws if it is none.
 		const isStream = typeof socket?.on === 'function';
-		if (isStream) noteHandshake(socket, request.headers['sec-websocket-key'], this.options);
+		if (isStream) noteHandshake(socket, request, this.options);
 		super.handleUpgrade(request, socket, head, callback);
 	}
 }

@@ -6,6 +6,7 @@ const { invalidType, invalidValue } = require('../shared/errors');
 const { checkNames, readBoolean } = require('../shared/option-names');
 const { shareReads } = require('../sockets/shared-reads');
 const { messages } = require('../streams/messages');
+const { NO_STATUS } = require('../shared/protocol');
 const { kClosing, kWayOut, peerOf } = require('../streams/peer');
 const { createGuard } = require('./guard');
 const { attachDecoder, borrowChunks, endDecoding, hasDecoder, terminateStreams } = require('./receiver-adapter');
@@ -16,8 +17,8 @@ const { connections, noteOpened } = require('./report');
 
 const { OPEN } = ws.WebSocket;
 
-/** Where a client, or a server's socket, keeps the Sec-WebSocket-Key of its handshake. */
-const kKey = Symbol('key');
+/** Where a client, or a server's socket, keeps the `key` and `url` of its handshake until it is open. */
+const kHandshake = Symbol('handshake');
 /** Where a client keeps the request of its handshake, while it lasts. */
 const kRequest = Symbol('request');
 /** Where a WebSocket keeps its option `streamFrom`, if it has it. */
@@ -69,7 +70,8 @@ function extend(Base) {
 				this[kWayOut] = null;
 				return;
 			}
-			const adapter = new SenderAdapter(this, this._sender, socket, this[kKey] ?? socket[kKey]);
+			const { key, url } = takeHandshake(this) ?? takeHandshake(socket) ?? {};
+			const adapter = new SenderAdapter(this, this._sender, socket, key);
 			const receiver = this._receiver;
 			const streamFrom = this[kStreamFrom];
 			const { agreement } = adapter;
@@ -79,11 +81,13 @@ function extend(Base) {
 			if (decodes) attachDecoder(this, receiver, adapter, streamFrom);
 			this[kWayOut] = adapter;
 			noteOpened(isServer(this));
+			if (loadCodec().isLifeTraced()) adapter.traceOpen(this, url, decodes);
 			if (compression === null) return;
 			connections.compressed++;
 			const direction = agreement.sending(isServer(this) ? 'server' : 'client');
 			const onError = (error) => adapter.fail(error);
 			compression.attachCompressor(deflateOf(this), direction, onError, () => endDecoding(receiver));
+			if (adapter.counts !== null) adapter.countUncompressed(deflateOf(this));
 		}
 
 		/** ws calls it after the handshake: it listens to the socket's data, and emits 'open'. */
@@ -107,7 +111,7 @@ function extend(Base) {
 		}
 
 		set _req(request) {
-			if (request !== null) this[kKey] = request.getHeader('Sec-WebSocket-Key');
+			if (request !== null) this[kHandshake] = { key: request.getHeader('Sec-WebSocket-Key'), url: request.path };
 			this[kRequest] = request;
 		}
 
@@ -154,9 +158,18 @@ function extend(Base) {
 		}
 
 		close(...args) {
-			const isOwn = this.readyState !== OPEN || !isEndedByPeer(this);
+			const isOpen = this.readyState === OPEN;
+			const isOwn = !isOpen || !isEndedByPeer(this);
 			super.close(...args);
+			if (isOpen) this[kWayOut].sentCode = args[0] ?? NO_STATUS;
 			this.emit(kClosing, isOwn);
+		}
+
+		/** ws calls it once, at the end. */
+		emitClose() {
+			const adapter = this[kWayOut];
+			if (adapter !== null && loadCodec().isLifeTraced()) adapter.traceClose(this);
+			super.emitClose();
 		}
 
 		terminate() {
@@ -261,9 +274,15 @@ function streamFromOf(options) {
 }
 
 /** Keeps a server's part of a connection, before ws makes the WebSocket. */
-function noteHandshake(socket, key, options) {
-	socket[kKey] = key;
+function noteHandshake(socket, { headers, url }, options) {
+	socket[kHandshake] = { key: headers['sec-websocket-key'], url };
 	socket[kServerOptions] = options;
+}
+
+function takeHandshake(holder) {
+	const handshake = holder[kHandshake];
+	if (handshake !== undefined) holder[kHandshake] = undefined;
+	return handshake;
 }
 
 const WebSocket = withOwnKeys(extend(ws.WebSocket));

@@ -19,7 +19,7 @@ const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
 const ADDED = 'connectionId drained messages report sendStream WebSocketError WebSocketStream'.split(' ');
 /** What framemask/ws inherits from ws's classes, as any subclass of them would. */
 const INHERITED = {
-  WebSocket: ['emitClose', 'pause', 'resume'],
+  WebSocket: ['pause', 'resume'],
   WebSocketServer: ['address', 'close', 'shouldHandle']
 };
 /** What it has beside: properties that ws assigns to each instance, and a method. */
@@ -318,7 +318,7 @@ t.test('versions of ws from 8.17.1 on are supported, below 9', async (t) => {
 const INCOMPLETE = `
   class WebSocket { constructor() { Object.assign(this, {
     _receiver: 0, _sender: 0, _socket: 0, _extensions: 0, _isServer: 0,
-    _closeMessage: 0, _closeFrameReceived: 0 }); } setSocket() {} }
+    _closeCode: 0, _closeMessage: 0, _closeFrameReceived: 0 }); } emitClose() {} setSocket() {} }
   class Receiver { constructor() { Object.assign(this, {
     _maxPayload: 0, _skipUTF8Validation: 0, _allowSynchronousEvents: 0 }); } _write() {} }
   class Sender { constructor() { Object.assign(this, { _firstFragment: 0, _bufferedBytes: 0 }); } }

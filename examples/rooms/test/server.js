@@ -218,8 +218,11 @@ for (const connections of ['ws', 'codec']) {
     ada.client.say('tea', 'one');
     await until(() => ada.heard.length === 1);
     await talk(url, [Buffer.alloc(1)]);
-    const { status, body } = await get(port, '/metrics');
+    // The server's socket closes last.
+    let { status, body } = await get(port, '/metrics');
+    while (!/^framemask_closes_total/m.test(body)) ({ status, body } = await get(port, '/metrics'));
     assert.equal(status, 200);
+    assert.match(body, /^framemask_closes_total\{code="1003"\} 1$/m);
     assert.ok(body.includes('framemask_frames_total{direction="received",opcode="text"} 3\n'), body);
     assert.match(
       body,
