@@ -295,7 +295,7 @@ declare namespace WebSocket {
 		 * 'error', in the next tick, get `FRAMEMASK_ERR_BACKPRESSURE`. Default: Infinity.
 		 */
 		maxBackpressure?: number | undefined;
-		/** As of `ConnectionOptions` of framemask. The clock stands still for a stream's reader, too. */
+		/** As of `ConnectionOptions` of framemask. The clock also stands still for a stream's reader. */
 		heartbeat?: number | undefined;
 		backlog?: number | undefined;
 		clientTracking?: boolean | undefined;

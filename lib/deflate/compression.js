@@ -18,6 +18,7 @@ const WORTH_IT = 0.95;
 const PLAIN = 0;
 /** It is compressed if that saves bytes. */
 const WORTHWHILE = 1;
+/** It is compressed. */
 const DEFLATED = 2;
 /** It is sent as the fragment before it. */
 const CONTINUED = 3;

@@ -10,6 +10,7 @@
 const loadCodec = once(() => ({
 	...require('../codec/decoder'),
 	...require('../codec/encoder'),
+	...require('../codec/header'),
 	...require('../codec/prepared'),
 	...require('../frame-id'),
 	...require('../shared/http-answers'),

@@ -166,8 +166,8 @@ class SenderAdapter {
 		const shared = isShort && this._sharesFrames ? framedIfRepeated(list) : null;
 		const pieces = shared ?? list.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
 		if (pieces.at(-1).length >= SEND_FROM) this._flushCallbacks();
-		if (this.counts !== null) this._countFrame(list);
 		if (this._addFramed(pieces, shared !== null)) {
+			if (this.counts !== null) this._countFrame(pieces);
 			this._added(callback, pieces.at(-1).length);
 		} else {
 			this.flush();
@@ -253,7 +253,7 @@ class SenderAdapter {
 		return this._trace;
 	}
 
-	/** Publishes the beginning. @param {boolean} counts whether messages come through a Decoder */
+	/** Publishes the beginning. @param {boolean} decodes whether messages come through a Decoder */
 	traceOpen(websocket, url, decodes) {
 		this.trace.path = url?.split('?')[0];
 		this.counts = loadCodec().traceOpen({ role: this._role, protocol: websocket.protocol }, this.trace);
@@ -268,13 +268,11 @@ class SenderAdapter {
 	}
 
 	/** Counts a frame of ws's Sender. */
-	_countFrame(list) {
-		const [first, second] = list[0];
-		if ((first & OPCODE) >= Opcode.CLOSE) return;
-		const extended = { 126: 2, 127: 8 }[second & 0x7f] ?? 0;
-		const header = 2 + extended + (second & 0x80 ? 4 : 0);
-		this.counts.bytesSent += list.reduce((sum, piece) => sum + sizeOf(piece), -header);
-		if (first & FIN) this.counts.messagesSent++;
+	_countFrame(pieces) {
+		const { firstByte, length, opcode } = loadCodec().readFramed(pieces, 0, true);
+		if (opcode >= Opcode.CLOSE) return;
+		this.counts.bytesSent += length;
+		if (firstByte & FIN) this.counts.messagesSent++;
 	}
 
 	/** Has messages that a PerMessageDeflate compresses counted with the bytes that the program gave. */
@@ -296,7 +294,7 @@ class SenderAdapter {
 }
 
 // Own properties of few:
-/** what is counted for tracing, @type {import('../tracing').Counts | null} */
+/** the counts for tracing, @type {import('../tracing').Counts | null} */
 SenderAdapter.prototype.counts = null;
 /** the code of the Close frame that has been sent, */
 SenderAdapter.prototype.sentCode = null;
@@ -304,7 +302,7 @@ SenderAdapter.prototype.sentCode = null;
 SenderAdapter.prototype.error = null;
 /** the agreement of compression, */
 SenderAdapter.prototype.agreement = null;
-/** what ends the connection if its peer does not read, @type {import('./guard').Guard | null} */
+/** the end of a connection whose peer does not read, @type {import('./guard').Guard | null} */
 SenderAdapter.prototype.guard = null;
 /** those that wait until ws's Sender has released a frame, */
 SenderAdapter.prototype._watchers = null;

@@ -17,7 +17,7 @@ const { connections, noteOpened } = require('./report');
 
 const { OPEN } = ws.WebSocket;
 
-/** Where a client, or a server's socket, keeps the `key` and `url` of its handshake until it is open. */
+/** Where a client, or a server's socket, keeps the `key` and `url` of its handshake. */
 const kHandshake = Symbol('handshake');
 /** Where a client keeps the request of its handshake, while it lasts. */
 const kRequest = Symbol('request');

@@ -1,6 +1,9 @@
 'use strict';
 
-/** The packages that run on ws, and their versions: test/system/programs and benchmark/programs.js install them. */
+/**
+ * The packages that run on ws, and their versions. test/system/programs and benchmark/programs.js
+ * install them.
+ */
 module.exports = {
   '@opentelemetry/context-async-hooks': '1.30.1',
   '@opentelemetry/sdk-trace-base': '1.30.1',
