@@ -6,6 +6,7 @@ const t = require('tap');
 const { prepare, sendStream } = require('../..');
 const { forEachDoor } = require('../support/doors');
 const { CLOSE, KEY, TEXT, frame } = require('../support/frames');
+const { hasWs } = require('../support/ws-version');
 const { IMPLEMENTATIONS, connectPair, connectRaw, deliver } = require('../support/websockets');
 
 const { ws, 'framemask/ws': framemask } = IMPLEMENTATIONS;
@@ -79,7 +80,7 @@ for (const [name, options] of Object.entries({
 })) {
   forEachDoor(t, `framemask:open and framemask:close tell and count, ${name}`, async (t, door, doorName) => {
     const opens = subscribe(t, 'framemask:open');
-    const closes = subscribe(t, 'framemask:close');
+    const allCloses = subscribe(t, 'framemask:close');
     const { server, client, request } = await connectPair(t, door, { server: options, client: options });
     const key = request.headers['sec-websocket-key'];
     t.match(new Set(opens.map(({ role }) => role)), new Set(['client', 'server']));
@@ -97,14 +98,16 @@ for (const [name, options] of Object.entries({
     let bytesSent = 3 + 7;
     let messagesSent = 2;
     if (doorName === 'framemask/ws') {
-      await deliver(server, client, new Blob(['blob']));
-      await deliver(server, client, 17);
-      bytesSent += 4 + 2;
-      messagesSent += 2;
+      const others = hasWs('8.18.0') ? [17, new Blob(['blob'])] : [17];
+      for (const data of others) await deliver(server, client, data);
+      bytesSent += hasWs('8.18.0') ? 2 + 4 : 2;
+      messagesSent += others.length;
     }
     client.close(4000);
     await ended(server, client);
 
+    // On Deno a connection of the test before may end in this one.
+    const closes = allCloses.filter((record) => record.key === key);
     const counted = { messagesReceived: 3, bytesReceived: 2 + 70_000 + 13, messagesSent, bytesSent };
     const [ofServer, ofClient] = ['server', 'client'].map((role) => closes.find((record) => record.role === role));
     t.match(ofServer, { key, path: '/', protocol: '', closeCode: 4000, sentCode: 4000, error: null, ...counted });
