@@ -4,7 +4,7 @@
 // program, in handlers and outside, the end and the loss of the stream. The oracle is written from
 // sentences of RFC 6455, and imports nothing of lib/connection.
 
-const { Connection } = require('../index');
+const { Connection, drained, messages, sendStream } = require('../index');
 const { collectGarbage } = require('../test/support/collect-garbage');
 const { framesFor, readFrame } = require('../test/support/frames');
 const { memoryPair } = require('../test/support/stream-pairs');
@@ -13,10 +13,27 @@ const { Finding, runProgram } = require('./program');
 const CLOSE = 8;
 const turn = () => new Promise(setImmediate);
 
+/** Counts a Promise until it is settled: at the end of a connection each is. */
+async function settles(state, promise) {
+  state.pending++;
+  await promise.catch(() => {});
+  state.pending--;
+}
+
+/** Fragments of a message, some of which come in later turns. */
+async function* sourceOf(random) {
+  for (let i = random(5); i > 0; i--) {
+    if (random(2) === 0) await turn();
+    yield 'f'.repeat(random(8) === 0 ? 40_000 : random(50));
+  }
+}
+
 /** What the program does, in a handler or outside; each changes what the oracle expects. */
 const CALLS = {
   send: ({ connection }, random) => connection.send('x'.repeat(random(3) === 0 ? 70_000 : random(100))),
   ping: ({ connection }) => connection.ping('p'),
+  stream: (state, random) => settles(state, sendStream(state.connection, sourceOf(random))),
+  drained: (state) => settles(state, drained(state.connection)),
   pause(state) {
     state.connection.pause();
     state.isPaused = state.connection.paused;
@@ -100,7 +117,29 @@ async function isHeard(state) {
     if (state.isPaused || state.isLost || state.hasEnded || state.closes.length > 0) return true;
     await turn();
   }
-  return state.got.length === state.sent.length;
+  // Between two loops, those that wait at close() are dropped.
+  return state.got.length === state.sent.length || (state.hasLoop && state.isClosing);
+}
+
+/** Reads the messages by loops, each of which may end before the connection does. */
+async function readByLoops(state, random, act) {
+  for (let isOver = false; !isOver; ) {
+    let left = random(2) === 0 ? Infinity : 1 + random(5);
+    const options = random(2) === 0 ? {} : { highWaterMark: { messages: 1 + random(4) } };
+    try {
+      for await (const { data } of messages(state.connection, options)) {
+        state.got.push(data);
+        if (random(3) === 0) await turn();
+        if (random(6) === 0) act(['send', 'ping', 'stream', 'drained', random(6) === 0 ? 'close' : 'send']);
+        if (--left === 0) break;
+      }
+      isOver = left > 0;
+      state.loopError = null;
+    } catch (error) {
+      state.loopError = error;
+      isOver = true;
+    }
+  }
 }
 
 /** In a function of its own: one that waits may keep what it has read. */
@@ -120,9 +159,21 @@ async function round(random, count) {
 async function play(random, count) {
   const role = random(2) === 0 ? 'server' : 'client';
   const [stream, peer] = memoryPair();
-  const state = { frames: framesFor(role), sent: [], got: [], closes: [], code: 1006, isPaused: random(8) === 0 };
-  const { isPaused: paused } = state;
-  const log = [role, paused];
+  const paused = random(8) === 0;
+  const hasLoop = random(3) === 0;
+  const state = {
+    frames: framesFor(role),
+    sent: [],
+    got: [],
+    closes: [],
+    code: 1006,
+    pending: 0,
+    error: null,
+    hasLoop
+  };
+  // A loop resumes the connection.
+  state.isPaused = paused && !hasLoop;
+  const log = [role, paused ? 'paused' : 'flowing', hasLoop ? 'loop' : 'handlers'];
   const fail = (text) => {
     throw new Finding(`${text}: ${log.join(' ')}`);
   };
@@ -141,7 +192,7 @@ async function play(random, count) {
       state.connection ??= this;
       if (random(6) === 0) act(Object.keys(CALLS));
     };
-  const handlers = { onMessage: handler((data) => state.got.push(data)), onPing: handler(() => {}) };
+  const handlers = hasLoop ? {} : { onMessage: handler((data) => state.got.push(data)), onPing: handler(() => {}) };
   state.connection = new Connection(
     stream,
     role,
@@ -151,7 +202,9 @@ async function play(random, count) {
       heartbeat: random(2) === 0 ? 60_000 : 0,
       maxBackpressure: Infinity,
       onDrain: () => state.fill?.(),
-      onError() {},
+      onError(error) {
+        state.error = error;
+      },
       onClose(code) {
         if (state.isPaused && !state.isLost) faults.push('onClose during a pause');
         state.closes.push(code);
@@ -159,6 +212,7 @@ async function play(random, count) {
     },
     { paused }
   );
+  if (hasLoop) settles(state, readByLoops(state, random, act));
   const written = [];
   const isEndless = random(6) === 0;
   peer
@@ -187,26 +241,24 @@ async function play(random, count) {
         for (const part of [bytes.subarray(0, cut), bytes.subarray(cut)]) peer.write(Buffer.from(part));
       else if (!state.hasEnded) state.isLost = true;
       if (isEndless && !(await isHeard(state))) fail('a message is not heard amid those of the program');
-    } else if (choice < 9) act(['send', 'send', 'ping', 'pause', 'resume', random(4) === 0 ? 'close' : 'resume']);
-    else await turn();
+    } else if (choice < 9) {
+      const pauses = hasLoop ? ['stream', 'drained'] : ['pause', 'resume', 'resume'];
+      act(['send', 'send', 'ping', 'stream', ...pauses, ...(random(4) === 0 ? ['close'] : [])]);
+    } else await turn();
   }
   state.left = 0;
   const isCut = random(3) === 0;
   log.push(isCut ? 'cut' : 'end');
-  if (random(2) === 0) CALLS.resume(state);
+  if (!hasLoop && random(2) === 0) CALLS.resume(state);
   // What has come before the loss is delivered.
   for (let i = 0; isCut && i < 5; i++) await turn();
   if (isCut) stream.destroy(new Error('lost'));
   else peer.end();
   for (let i = 0; i < 3; i++) await turn();
-  CALLS.resume(state);
-  for (let i = 0; i < 50 && state.closes.length === 0; i++) await turn();
-  if (state.closes.length === 0) {
-    // A handler may have paused: nothing is over then.
-    for (let i = 0; i < 100 && state.closes.length === 0; i++) {
-      CALLS.resume(state);
-      await turn();
-    }
+  // A handler may have paused: nothing is over then.
+  for (let i = 0; i < 200 && (state.closes.length === 0 || state.pending > 0); i++) {
+    if (!hasLoop && (i === 0 || i > 50)) CALLS.resume(state);
+    await turn();
   }
   if (faults.length > 0) fail(faults[0]);
   // "The WebSocket Connection is Closed" once (section 7.1.4).
@@ -214,19 +266,30 @@ async function play(random, count) {
   if (state.connection.readyState !== 3) fail('it is not closed');
   // "the status code contained in the first Close control frame received" (section 7.1.5).
   if (![state.code, state.isLost ? 1006 : state.code].includes(state.closes[0])) fail(`the code ${state.closes[0]}`);
-  // Messages are delivered in order, and all of them, unless the program dropped the connection.
-  if (state.got.some((data, i) => data !== state.sent[i])) fail('another message');
-  if (!state.isLost && state.got.length !== state.sent.length)
-    fail(`${state.got.length} of ${state.sent.length} messages`);
+  // Messages are delivered in order, and all of them, unless the program dropped the connection, or
+  // closed it between two loops: those that wait then are dropped.
+  const mayDrop = state.isLost || (hasLoop && state.isClosing);
+  const kept = hasLoop && state.isClosing ? state.sent.filter((data) => state.got.includes(data)) : state.sent;
+  if (state.got.some((data, i) => data !== kept[i])) fail('another message');
+  if (!mayDrop && state.got.length !== state.sent.length) fail(`${state.got.length} of ${state.sent.length} messages`);
+  if (state.pending > 0) fail(`${state.pending} loops, streams or calls of drained() do not end`);
+  if (hasLoop && !mayDrop && state.loopError !== state.error)
+    fail(`the loop ended by ${state.loopError}, the connection by ${state.error}`);
   // "The application MUST NOT send any more data frames after sending a Close frame" (section
   // 5.5.1).
   const bytes = Buffer.concat(written);
-  let hasClose = false;
+  let [hasClose, isAmid] = [false, false];
   for (let at = 0; at < bytes.length; ) {
     const next = readFrame(bytes.subarray(at));
     if (next === null) break;
     if (hasClose) fail('a frame after the Close frame');
-    hasClose = (next.header[0] & 15) === CLOSE;
+    const opcode = next.header[0] & 15;
+    hasClose = opcode === CLOSE;
+    // "MUST NOT be interleaved between the fragments of another message" (section 5.4).
+    if (opcode < CLOSE) {
+      if ((opcode === 0) !== isAmid) fail('fragments of two messages are mixed');
+      isAmid = next.header[0] < 128;
+    }
     at += next.end;
   }
   // "the endpoint MUST send a Close frame in response".
