@@ -100,7 +100,7 @@ async function beginOver(random, count) {
 /** Sends without end, as a program does at onDrain or in callbacks, to a peer that reads slowly. */
 function sendOn(state, random) {
   const data = 'x'.repeat(1 + random(40_000));
-  state.left = 20_000;
+  state.left = 200_000;
   const again = (error) => {
     if (!error && state.left-- > 0) state.connection.send(data, again);
   };
@@ -111,9 +111,12 @@ function sendOn(state, random) {
   if (random(2) === 0) state.fill();
 }
 
-/** Whether a message has come, amid whatever the program sends. */
+/**
+ * Whether a message has come, amid whatever the program sends. A server reads on when what waits has
+ * left: 70,000 bytes, of which the peer reads 50 a turn.
+ */
 async function isHeard(state) {
-  for (let i = 0; i < 200 && state.got.length < state.sent.length; i++) {
+  for (let i = 0; i < 3000 && state.got.length < state.sent.length; i++) {
     if (state.isPaused || state.isLost || state.hasEnded || state.closes.length > 0) return true;
     await turn();
   }
@@ -175,6 +178,9 @@ async function play(random, count) {
   state.isPaused = paused && !hasLoop;
   const log = [role, paused ? 'paused' : 'flowing', hasLoop ? 'loop' : 'handlers'];
   const fail = (text) => {
+    state.left = 0;
+    stream.destroy();
+    peer.destroy();
     throw new Finding(`${text}: ${log.join(' ')}`);
   };
   const faults = [];

@@ -85,8 +85,8 @@ function createProgram(random) {
   // - reactive: does something in listeners.
   // - timed: does something in callbacks, or in timers. Not with reactions, and not in both,
   //   because the order is open.
-  // - throws: in listeners. Not with timers or a limit of answers to Pings, because what is left of
-  //   a chunk comes a tick later.
+  // - throws: in listeners. Not with timers, Blobs or a limit of answers to Pings, because what is
+  //   left of a chunk comes a tick later.
   // - calm: ends and errors come when all is at rest, because how far compression, Blobs, deferred
   //   events, slow writes, timers or the records of TLS have come is open. Without it, there are no
   //   Blobs between two WebSockets.
@@ -110,7 +110,8 @@ function createProgram(random) {
 
   function value(kinds, lengths) {
     const made = pick(kinds);
-    return { kind: made === 'blob' && isPair && !limits.calm ? 'buffer' : made, size: pick(lengths), seed: seed() };
+    const isOpen = made === 'blob' && (limits.throws || (isPair && !limits.calm));
+    return { kind: isOpen ? 'buffer' : made, size: pick(lengths), seed: seed() };
   }
 
   function callback(depth, style) {
