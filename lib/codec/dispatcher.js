@@ -2,7 +2,7 @@
 
 const { Buffer, rangeOf, view } = require('../shared/buffers');
 const { FrameError, detachedError, invalidState, utf8Error } = require('../shared/errors');
-const { FIN, NO_STATUS, OPCODE, Opcode } = require('../shared/protocol');
+const { FIN, NO_STATUS, OPCODE, Opcode, isWhole } = require('../shared/protocol');
 const { isTraced, showPayload, traceError, traceFrame, traceMessage } = require('../tracing');
 const { readBoolean } = require('../shared/option-names');
 const { findCloseError } = require('./close-frame');
@@ -103,7 +103,7 @@ class Dispatcher {
 	exposes(firstByte) {
 		if (this.hasOnPart) return true;
 		if (this.assembler.becomesString(firstByte)) return false;
-		return !isFragment(firstByte) || this.isTraced || this.hasOnFrame || this._deflates(firstByte);
+		return isWhole(firstByte) || this.isTraced || this.hasOnFrame || this._deflates(firstByte);
 	}
 
 	/** Begins or goes on: first with the step that a pause has interrupted. */
@@ -423,12 +423,6 @@ class Dispatcher {
 			this.assembler.lengths = undefined;
 		}
 	}
-}
-
-/** Whether a data frame is not a whole message. */
-function isFragment(firstByte) {
-	const opcode = firstByte & OPCODE;
-	return opcode < Opcode.CLOSE && ((firstByte & FIN) === 0 || opcode === Opcode.CONTINUATION);
 }
 
 let hasWarned = false;

@@ -1,7 +1,7 @@
 'use strict';
 
 const { Buffer, lengthOf, toBytes, view } = require('../shared/buffers');
-const { CONTROL, FIN, OPCODE, Opcode, RSV1 } = require('../shared/protocol');
+const { CONTROL, FIN, OPCODE, Opcode, RSV1, isWhole } = require('../shared/protocol');
 const { Deflater } = require('./deflater');
 const { supportsSyncZlib } = require('./zlib-handle');
 
@@ -129,7 +129,6 @@ class Compression {
 
 const isLast = ({ firstByte }) => (firstByte & FIN) !== 0;
 const continues = (firstByte) => (firstByte & OPCODE) === Opcode.CONTINUATION;
-const isWhole = (firstByte) => (firstByte & FIN) !== 0 && !continues(firstByte);
 const beginsFragments = (firstByte) => (firstByte & FIN) === 0 && !continues(firstByte);
 
 function wayOf(firstByte, compress) {

@@ -63,6 +63,9 @@ function isSendableCloseCode(code) {
 	return true;
 }
 
+/** Whether a frame is a message of its own, or a control frame. */
+const isWhole = (firstByte) => (firstByte & FIN) !== 0 && (firstByte & OPCODE) !== Opcode.CONTINUATION;
+
 module.exports = {
 	ABNORMAL,
 	BINARY_MESSAGE,
@@ -82,5 +85,6 @@ module.exports = {
 	RSV1,
 	TEXT_MESSAGE,
 	acceptsFirstByte,
-	isSendableCloseCode
+	isSendableCloseCode,
+	isWhole
 };
