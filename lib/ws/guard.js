@@ -58,7 +58,7 @@ class Guard {
 	tick() {
 		if (this._websocket.readyState !== OPEN || this._socket.isPaused()) return;
 		const due = this._heartbeat.tick();
-		if (due === ASK) this._websocket.ping();
+		if (due === ASK) this._websocket[kWayOut].ping();
 		else if (due === GIVE_UP) this._end(silenceError(), 'heartbeat');
 	}
 }
