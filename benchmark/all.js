@@ -39,7 +39,7 @@ const PARTS = {
   decode: ['--only binary --turn 1'],
   encode: ['--only server: --turn 1'],
   echo: ['--only 100 --turn 60 --servers framemask --servers ws', '--turn 250'],
-  connections: ['--only 1,000 --turn 100 --rounds 1', '--only 1 × 64 B --turn 700'],
+  connections: ['--only 1,000 --turn 100 --rounds 1', '--only 1 × 64 B --only heartbeat --only shutDown --turn 700'],
   ws: ['--only 100 × 64 --only idle --idle 200 --turn 60', '--turn 250'],
   broadcast: ['--clients 100 --turn 30', '--turn 250'],
   loads: ['--only ping --only fragments --only 40 --only pauses'],

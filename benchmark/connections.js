@@ -4,20 +4,23 @@
 // (support/load.c).
 
 const { execFileSync } = require('node:child_process');
-const fs = require('node:fs');
+const path = require('node:path');
 
 const { runBenchmark } = require('./support/harness');
-const { compileLoad, putLoad } = require('./support/load');
+const { compileLoad, putLoad, startLoad } = require('./support/load');
 const { ROOT, findCheckout } = require('./support/modules');
 const { count, text } = require('./support/options');
 const {
+  ask,
   codecServer,
   findCandidate,
   findServers,
   startServer,
   versions,
-  weighBesideSocket
+  weighBesideSocket,
+  wsServer
 } = require('./support/peers');
+const { mostFiles } = require('./support/process-use');
 
 const USAGE = `usage: node benchmark/connections.js [options]
 
@@ -26,8 +29,9 @@ connections that send more. Prints medians of the server's processor time for a 
 of it outside of the kernel; of messages a second; of the memory of the process for each connection, where there are
 1,000 or more; and how many times faster, by processor time, shared reads are than Bun, and in framemask/ws than ws and
 than its own reads by events. Then the bytes of memory that an idle connection of the codec's server holds beside
-its socket: opened, and after an echo. With --candidate, the codec's server of another checkout takes turns with the
-others. Needs Linux and a C compiler. Takes about nine minutes.`;
+its socket: opened, and after an echo. Last, of 10,000 idle connections, the processor time of each in the time of a
+heartbeat, and the longest turn of the event loop while all are closed. With --candidate, the codec's server of another
+checkout takes turns with the others. Needs Linux and a C compiler. Takes about twelve minutes.`;
 
 /** Connections, messages that each sends at once, and their bytes. */
 const ROWS = {
@@ -85,20 +89,71 @@ async function takeTurn(program, candidate, work, turn) {
   }
 }
 
-/** How many files a process of this machine may have open: each connection is one. */
-function mostFiles() {
-  const [, most] = /Max open files\s+(\d+)/.exec(fs.readFileSync('/proc/self/limits', 'latin1'));
-  return Number(most);
+/** Whether this machine has files for so many connections. */
+function fits(connections) {
+  const isEnough = connections + 100 <= mostFiles();
+  if (!isEnough) console.error(`${connections} connections are left out: ulimit -n is ${mostFiles()}`);
+  return isEnough;
 }
 
-/** Those of ROWS that this machine has files for. */
-function findRows() {
-  const most = process.platform === 'linux' ? mostFiles() : Infinity;
-  return Object.entries(ROWS).filter(([name, [connections]]) => {
-    const fits = connections + 100 <= most;
-    if (!fits) console.error(`${name} are left out: ulimit -n is ${most}`);
-    return fits;
-  });
+/** Until the last connection has ended. */
+const END_MS = 60_000;
+
+/** What is measured of idle connections: the options of their server, and a turn. */
+const RESTS = {
+  // Programs have a heartbeat of half a minute. framemask sends a Ping after 1 to 1.25 of silence: the
+  // figure is that of a connection in the time of a heartbeat.
+  heartbeat: {
+    optionsOf: ({ turn }) => ({ heartbeat: turn }),
+    async takeTurn(program, server, connections, { turn }) {
+      const { cost, rate } = await putLoad(program, server, [connections, 0, 0], 8 * turn, 4 * turn);
+      return { cost: (cost * rate * turn) / 1000 / connections };
+    }
+  },
+  shutDown: {
+    optionsOf: ({ quick }) => ({ ends: quick ? 500 : 5000 }),
+    async takeTurn(program, server, connections) {
+      const load = startLoad(program, server, [connections, 0, 0], END_MS);
+      await load.warm();
+      const longest = await ask(server.child);
+      await load.count();
+      await load.stop();
+      return { longest };
+    }
+  }
+};
+
+const RESTING = {
+  Connection: (options) => codecServer(ROOT, options),
+  'framemask/ws': (options) => wsServer(path.join(ROOT, 'ws.js'), options),
+  ws: (options) => wsServer('ws', options)
+};
+
+function restingSet(connections, values) {
+  const rows = Object.entries(RESTS).map(([name, work]) => ({
+    name: `${name}: ${connections.toLocaleString('en')} connections`,
+    group: `${name} of ${connections.toLocaleString('en')} connections`,
+    pairs: ['Connection', 'framemask/ws'].map((own) => [own, 'ws']),
+    work
+  }));
+  const start = () => {
+    const program = compileLoad();
+    const turn = (create, work) => async () => {
+      const server = await startServer(
+        { name: 'of idle connections', ...create(work.optionsOf(values)) },
+        { ipc: true }
+      );
+      try {
+        return await work.takeTurn(program, server, connections, values);
+      } finally {
+        server.stop();
+      }
+    };
+    const candidates = ({ work }) =>
+      Object.fromEntries(Object.entries(RESTING).map(([name, create]) => [name, turn(create, work)]));
+    return { candidates };
+  };
+  return { rows, rounds: 3, start };
 }
 
 function listRows(kind, found) {
@@ -116,8 +171,10 @@ runBenchmark({
   },
   peers: ['ws', 'bufferutil'],
   versions,
-  sets({ turn, idle, candidate }) {
-    const works = findRows();
+  sets(values) {
+    const { turn, idle, candidate, quick } = values;
+    const works = Object.entries(ROWS).filter(([, [connections]]) => fits(connections));
+    const resting = quick ? 1000 : 10_000;
     const others = findCandidate(candidate).map((server) => [server.name, server]);
     const loads = Object.entries(KINDS).map(([kind, candidates]) => {
       const start = () => {
@@ -131,6 +188,10 @@ runBenchmark({
     const roots = { shared: ROOT, ...(candidate && { candidate: findCheckout(candidate) }) };
     const weigh = ([name, root]) => [name, () => weighBesideSocket(codecServer(root, { weighed: true }), idle)];
     const start = () => ({ candidates: () => Object.fromEntries(Object.entries(roots).map(weigh)) });
-    return [...loads, { rows: [{ name: 'codec: idle connections', group: 'codec: memory' }], rounds: 3, start }];
+    return [
+      ...loads,
+      { rows: [{ name: 'codec: idle connections', group: 'codec: memory' }], rounds: 3, start },
+      ...(fits(resting) ? [restingSet(resting, values)] : [])
+    ];
   }
 });

@@ -5,7 +5,8 @@
 //
 // Prints "measuring" after the warm-up, then the number of messages that came back. Keeps the
 // connections open until stdin ends: their end is not measured. Fails if a connection ends or sends
-// other bytes, and if none sends any.
+// other bytes, and if none sends any. If COUNT is 0, all are idle: they answer Pings, whose number is
+// printed, and Close frames, and nothing is measured any longer when all have ended.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,7 +24,7 @@ struct connection {
   size_t sent, received;
 };
 
-static int watched, connections, count, size;
+static int watched, connections, idle, count, size;
 static uint8_t *batch, *echo, chunk[1 << 18];
 static size_t batch_length, echo_length;
 static int64_t messages;
@@ -126,20 +127,52 @@ static void receive(struct connection* it) {
   begin_batch(it);
 }
 
+static void reply(struct connection* it, uint8_t first) {
+  // Masked with a key of zeros.
+  const uint8_t frame[6] = {first, 0x80};
+  if (send(it->fd, frame, sizeof frame, MSG_NOSIGNAL) != sizeof frame) fail("send");
+}
+
+// Control frames are short, and come whole over loopback.
+static void answer(struct connection* it) {
+  const ssize_t length = recv(it->fd, chunk, sizeof chunk, MSG_DONTWAIT);
+  if (length < 0 && errno == EAGAIN) return;
+  if (length <= 0) {
+    close(it->fd);
+    idle--;
+    return;
+  }
+  for (ssize_t at = 0; at < length; at += 2 + chunk[at + 1]) {
+    errno = 0;
+    if (at + 2 > length || at + 2 + chunk[at + 1] > length) fail("a frame is cut");
+    if (chunk[at] == 0x88) reply(it, 0x88);
+    if (chunk[at] != 0x89) continue;
+    reply(it, 0x8a);
+    messages++;
+  }
+}
+
+// Handles what has come, or comes within so many milliseconds.
+static void poll_all(int patience) {
+  struct epoll_event events[256];
+  const int ready = epoll_wait(watched, events, 256, patience);
+  for (int i = 0; i < ready; i++) {
+    struct connection* it = events[i].data.ptr;
+    if (count == 0) {
+      answer(it);
+      continue;
+    }
+    if (events[i].events & EPOLLOUT) {
+      watch(it, EPOLL_CTL_MOD, EPOLLIN);
+      send_batch(it);
+    }
+    if (events[i].events & ~(uint32_t)EPOLLOUT) receive(it);
+  }
+}
+
 static void run(int64_t milliseconds) {
   const int64_t end = now() + milliseconds;
-  struct epoll_event events[256];
-  while (now() < end) {
-    const int ready = epoll_wait(watched, events, 256, 100);
-    for (int i = 0; i < ready; i++) {
-      struct connection* it = events[i].data.ptr;
-      if (events[i].events & EPOLLOUT) {
-        watch(it, EPOLL_CTL_MOD, EPOLLIN);
-        send_batch(it);
-      }
-      if (events[i].events & ~(uint32_t)EPOLLOUT) receive(it);
-    }
-  }
+  while (now() < end && (count > 0 || idle > 0)) poll_all(100);
 }
 
 int main(int argc, char** argv) {
@@ -149,15 +182,20 @@ int main(int argc, char** argv) {
   watched = epoll_create1(0);
   struct connection* all = calloc((size_t)connections, sizeof *all);
   if (watched < 0 || all == NULL) fail("no epoll");
-  for (int i = 0; i < connections; i++) open_connection(all + i, atoi(argv[1]));
-  for (int i = 0; i < connections; i++) begin_batch(all + i);
+  for (int i = 0; i < connections; i++) {
+    open_connection(all + i, atoi(argv[1]));
+    idle++;
+    // The first have been sent Pings before the last are open.
+    if (count == 0 && i % 64 == 0) poll_all(0);
+  }
+  for (int i = 0; i < connections && count > 0; i++) begin_batch(all + i);
   run(atoi(argv[5]));
   puts("measuring");
   fflush(stdout);
   messages = 0;
   run(atoi(argv[6]));
   errno = 0;
-  if (messages == 0) fail("the server has stalled");
+  if (messages == 0 && count > 0) fail("the server has stalled");
   printf("%lld\n", (long long)messages);
   fflush(stdout);
   while (getchar() != EOF) continue;

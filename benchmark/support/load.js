@@ -30,22 +30,37 @@ function compileLoad() {
   return program;
 }
 
-/** Puts load on a server. @returns {Promise<object>} its figures */
-async function putLoad(program, { port, child }, [connections, pipelined, size], turn) {
-  const args = [port, connections, pipelined, size, WARM, turn].map(String);
-  const load = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+/** Starts the client, whose arguments are those of load.c. */
+function startLoad(program, { port }, work, turn, warm = WARM) {
+  const load = spawn(program, [port, ...work, warm, turn].map(String), { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: load.stdout })[Symbol.asyncIterator]();
   const closed = once(load, 'close');
-  const alone = residentMemory(child.pid);
-  await lines.next();
-  const before = [processorTime(child.pid), userTime(child.pid)];
-  const { value } = await lines.next();
-  const [cost, user] = [processorTime(child.pid) - before[0], userTime(child.pid) - before[1]];
-  const resident = residentMemory(child.pid) - alone;
-  load.stdin.end();
-  const [code] = await closed;
-  if (code !== 0) throw new Error('the client failed');
-  const messages = Number(value);
+  return {
+    /** When the warm-up is over. */
+    warm: () => lines.next(),
+    /** @returns {Promise<number>} messages of the turn */
+    count: async () => Number((await lines.next()).value),
+    async stop() {
+      load.stdin.end();
+      const [code] = await closed;
+      if (code !== 0) throw new Error('the client failed');
+    }
+  };
+}
+
+/** Puts load on a server. @returns {Promise<object>} its figures */
+async function putLoad(program, server, work, turn, warm) {
+  const { pid } = server.child;
+  const [connections] = work;
+  const alone = residentMemory(pid);
+  const load = startLoad(program, server, work, turn, warm);
+  await load.warm();
+  const before = [processorTime(pid), userTime(pid)];
+  const messages = await load.count();
+  const [cost, user] = [processorTime(pid) - before[0], userTime(pid) - before[1]];
+  const resident = residentMemory(pid) - alone;
+  await load.stop();
+  if (messages === 0) throw new Error('no message has come back');
   return {
     cost: cost / messages,
     user: user / messages,
@@ -54,4 +69,4 @@ async function putLoad(program, { port, child }, [connections, pipelined, size],
   };
 }
 
-module.exports = { compileLoad, putLoad };
+module.exports = { compileLoad, putLoad, startLoad };

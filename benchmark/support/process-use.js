@@ -32,4 +32,10 @@ function residentMemory(pid) {
   return Number(/VmRSS:\s*(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, 'latin1'))[1]) * 1024;
 }
 
-module.exports = { processorTime, residentMemory, userTime };
+/** @returns {number} how many files a process may have open: each connection is one */
+function mostFiles() {
+  if (process.platform !== 'linux') return Infinity;
+  return Number(/Max open files\s+(\d+)/.exec(fs.readFileSync('/proc/self/limits', 'latin1'))[1]);
+}
+
+module.exports = { mostFiles, processorTime, residentMemory, userTime };

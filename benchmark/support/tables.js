@@ -10,6 +10,7 @@ const FIGURES = {
   cost: { title: 'CPU µs' },
   user: { title: 'of it user' },
   resident: { title: 'KiB each', scale: 1 / 1024 },
+  longest: { title: 'longest turn, ms' },
   p99: { title: 'p99, µs', whole: true },
   serverShare: { title: 'server, % of a core', scale: 100, whole: true },
   clientShare: { title: 'client', scale: 100, whole: true },
@@ -110,7 +111,7 @@ function formatRows(rows) {
   for (const row of rows) {
     const figures = Object.values(row.medians).map(Object.keys);
     const isWide = figures.every((names) => names.length === 1);
-    const key = isWide ? Object.keys(row.medians).join() : `long ${figures[0]}`;
+    const key = isWide ? [...Object.keys(row.medians), figures[0]].join() : `long ${figures[0]}`;
     if (!tables.has(key)) tables.set(key, { format: isWide ? wideTable : longTable, members: [] });
     tables.get(key).members.push(row);
   }

@@ -5,6 +5,8 @@
 
 const http = require('node:http');
 const path = require('node:path');
+const { monitorEventLoopDelay } = require('node:perf_hooks');
+const { setTimeout: sleep } = require('node:timers/promises');
 const v8 = require('node:v8');
 const vm = require('node:vm');
 const { memoryUse } = require('../child');
@@ -26,8 +28,11 @@ function throwError(error) {
 /** Each loads only what it runs. */
 const SERVERS = {
   /** `root`: the folder of a checkout. */
-  framemask({ root, deflate }) {
-    return require(path.join(root, 'examples/echo-server')).createEchoServer(deflate && { deflate });
+  framemask({ root, deflate, heartbeat }) {
+    const { createEchoServer } = require(path.join(root, 'examples/echo-server'));
+    const server = createEchoServer({ ...(deflate && { deflate }), ...(heartbeat && { heartbeat }) });
+    const { shutDown } = require(path.join(root, 'index'));
+    return Object.assign(server, { end: () => shutDown(server.connections, { within: options.ends }) });
   },
 
   httparena: ({ connections }) => require('../../../examples/httparena/server').createServer(connections),
@@ -62,15 +67,38 @@ const SERVERS = {
   },
 
   /** A module with the API of ws, which takes messages by one of WAYS. */
-  ws({ module, way = 'events', deflate = false }) {
+  ws({ module, way = 'events', deflate = false, heartbeat }) {
     const api = require(module);
     const server = http.createServer();
-    new api.WebSocketServer({ server, perMessageDeflate: deflate }).on('connection', (socket) =>
-      WAYS[way](socket, api)
-    );
-    return server;
+    const all = new api.WebSocketServer({ server, perMessageDeflate: deflate, heartbeat });
+    all.on('connection', (socket) => WAYS[way](socket, api));
+    if (module === 'ws' && heartbeat) pingAll(all, heartbeat);
+    return Object.assign(server, { end: () => all.shutDown?.({ within: options.ends }) ?? closeAll(all) });
   }
 };
+
+/** As ws's README has it. */
+function pingAll(server, milliseconds) {
+  server.on('connection', (socket) => {
+    socket.isAlive = true;
+    socket.on('pong', function onPong() {
+      this.isAlive = true;
+    });
+  });
+  setInterval(() => {
+    for (const socket of server.clients) {
+      if (!socket.isAlive) socket.terminate();
+      socket.isAlive = false;
+      socket.ping();
+    }
+  }, milliseconds);
+}
+
+/** What ws has for the end of a server. */
+async function closeAll({ clients }) {
+  for (const socket of clients) socket.close(1012);
+  while (clients.size > 0) await sleep(50);
+}
 
 const sendEach = (socket, binaryType) => {
   socket.binaryType = binaryType;
@@ -115,6 +143,17 @@ if (options.weighed) {
   process.on('message', async () => {
     const held = await memoryUse();
     process.send({ result: options.weighed === 'resident' ? process.memoryUsage().rss : held });
+  });
+}
+
+// Ends all connections at a message, within `ends` milliseconds, and answers by the longest turn of
+// the event loop in milliseconds.
+if (options.ends) {
+  process.on('message', async () => {
+    const delays = monitorEventLoopDelay({ resolution: 1 });
+    delays.enable();
+    await server.end();
+    process.send({ result: delays.max / 1e6 });
   });
 }
 
