@@ -20,7 +20,7 @@ const {
   weighBesideSocket,
   wsServer
 } = require('./support/peers');
-const { mostFiles } = require('./support/process-use');
+const { fits } = require('./support/process-use');
 
 const USAGE = `usage: node benchmark/connections.js [options]
 
@@ -87,13 +87,6 @@ async function takeTurn(program, candidate, work, turn) {
   } finally {
     server.stop();
   }
-}
-
-/** Whether this machine has files for so many connections. */
-function fits(connections) {
-  const isEnough = connections + 100 <= mostFiles();
-  if (!isEnough) console.error(`${connections} connections are left out: ulimit -n is ${mostFiles()}`);
-  return isEnough;
 }
 
 /** Until the last connection has ended. */

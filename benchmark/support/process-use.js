@@ -32,10 +32,13 @@ function residentMemory(pid) {
   return Number(/VmRSS:\s*(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, 'latin1'))[1]) * 1024;
 }
 
-/** @returns {number} how many files a process may have open: each connection is one */
-function mostFiles() {
-  if (process.platform !== 'linux') return Infinity;
-  return Number(/Max open files\s+(\d+)/.exec(fs.readFileSync('/proc/self/limits', 'latin1'))[1]);
+/** Whether a process may have files for so many connections; if not, says so. */
+function fits(connections) {
+  if (process.platform !== 'linux') return true;
+  const [, most] = /Max open files\s+(\d+)/.exec(fs.readFileSync('/proc/self/limits', 'latin1'));
+  const isEnough = connections + 100 <= Number(most);
+  if (!isEnough) console.error(`${connections} connections are left out: ulimit -n is ${most}`);
+  return isEnough;
 }
 
-module.exports = { mostFiles, processorTime, residentMemory, userTime };
+module.exports = { fits, processorTime, residentMemory, userTime };
