@@ -142,7 +142,7 @@ function readmeBlock(reports) {
     lines.push([work, 'ws', `${own} bytes, ws ${peer}`, '']);
   }
   return [
-    ...['unmask', 'decode', 'echo'].map((name) => picture(name, 'docs/charts/')),
+    ...['unmask', 'echo'].map((name) => picture(name, 'docs/charts/')),
     `From the weakest to the strongest row,${machinesOf(reports)}.\nAll rows: [docs/figures.md](docs/figures.md).`,
     '| work | against | times faster | rows below 1, or the weakest |\n|---|---|--:|---|\n' +
       lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n'),

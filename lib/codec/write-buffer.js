@@ -202,8 +202,9 @@ class WriteBuffer {
 
 	push(bytes) {
 		this._seal();
-		this._parts ??= [];
-		this._parts.push(bytes);
+		// `push` makes room for 17.
+		if (this._parts === null) this._parts = [bytes];
+		else this._parts.push(bytes);
 		this.pending += bytes.length;
 		if (this._writable !== null && !this._scheduled) this._schedule();
 	}
