@@ -43,7 +43,9 @@ function beginRead(flush, connection) {
 }
 
 function endRead() {
-	reads.length -= 2;
+	// To set `length` takes 70 ns.
+	reads.pop();
+	reads.pop();
 }
 
 /** A program may end itself in the turn in which it has sent something, and send in the end. */
