@@ -151,7 +151,8 @@ const isHeld = (ref) => ref.deref() !== undefined;
 async function round(random, count) {
   const held = await (random(10) === 0 ? beginOver : play)(random, count);
   if (random(20) !== 0) return;
-  for (let i = 0; i < 10 && isHeld(held); i++) {
+  // A compilation in progress may hold it for a while.
+  for (let i = 0; i < 100 && isHeld(held); i++) {
     await turn();
     collectGarbage();
   }
