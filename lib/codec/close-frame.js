@@ -21,7 +21,7 @@ function findCloseError(payload, validates) {
 		error.receivedCode = code;
 		return error;
 	}
-	if (!validates || isUtf8(payload.subarray(2))) return null;
+	if (!validates || payload.length === 2 || isUtf8(payload.subarray(2))) return null;
 	return new FrameError('UTF8', 1007, 'The reason in a Close frame is not UTF-8');
 }
 
