@@ -19,7 +19,10 @@ const LARGE_SLAB = 64 * 1024;
  */
 const REFERENCE_OWNED_FROM = 1024;
 
-const smallSlabs = new Pool(() => Buffer.allocUnsafeSlow(SMALL_SLAB), 256);
+/** So many small ones are kept; no more connections hold frames back in a turn. */
+const SMALL_SLABS = 256;
+
+const smallSlabs = new Pool(() => Buffer.allocUnsafeSlow(SMALL_SLAB), SMALL_SLABS);
 const largeSlabs = new Pool(() => Buffer.allocUnsafeSlow(LARGE_SLAB), 16);
 
 /**
@@ -41,4 +44,4 @@ function isPrivate(slab) {
 	return slab.length === PRIVATE_SLAB;
 }
 
-module.exports = { LARGE_SLAB, REFERENCE_OWNED_FROM, acquireSlab, isPrivate, releaseSlab };
+module.exports = { LARGE_SLAB, REFERENCE_OWNED_FROM, SMALL_SLABS, acquireSlab, isPrivate, releaseSlab };

@@ -3,6 +3,7 @@
 // The connections that hold bytes back until the end of the turn. One tick flushes them all, and
 // takes the replies of asynchronous listeners along.
 
+const { SMALL_SLABS } = require('../codec/slabs');
 const { ofProcess } = require('../shared/of-process');
 const { runOutside } = require('../shared/outside');
 const { nextTick, process } = require('../shared/ticks');
@@ -12,8 +13,6 @@ const { nextTick, process } = require('../shared/ticks');
  * connections would leave the processor's cache before it is sent.
  */
 const HELD_BACK = 64 * 1024;
-/** As many find pooled slabs; others allocate 4 KiB each. */
-const HELD_CONNECTIONS = 256;
 
 /**
  * What all copies hold back: connections, each after the function that flushes it and does not
@@ -34,7 +33,7 @@ function flushLater(flush, connection, bytes) {
 	if (held.queue.length === 0) nextTick(flushQueue);
 	held.queue.push(flush, connection);
 	held.bytes += bytes;
-	if (held.bytes >= HELD_BACK || held.queue.length >= 2 * HELD_CONNECTIONS) flushQueue();
+	if (held.bytes >= HELD_BACK || held.queue.length >= 2 * SMALL_SLABS) flushQueue();
 }
 
 /** Begins the read of a connection, which flushes it itself after `endRead`. Reads are nested. */
