@@ -85,7 +85,7 @@ async function takeTurn(program, candidate, work, turn) {
   try {
     return await putLoad(program, server, work, turn);
   } finally {
-    server.stop();
+    await server.stop();
   }
 }
 
@@ -139,7 +139,7 @@ function restingSet(connections, values) {
       try {
         return await work.takeTurn(program, server, connections, values);
       } finally {
-        server.stop();
+        await server.stop();
       }
     };
     const candidates = ({ work }) =>

@@ -71,9 +71,9 @@ async function startBoth(name, [program, kind, clients, message], turn) {
   }
   return {
     candidates: () => Object.fromEntries(found),
-    stop() {
-      for (const [, , server] of found) server.stop();
-      stop(client);
+    async stop() {
+      for (const [, , server] of found) await server.stop();
+      await stop(client);
     }
   };
 }

@@ -43,7 +43,7 @@ async function runBenchmark({ name, usage, options = {}, allowPositionals, peers
         results.push(toRow(row, await (turns?.(row, rounds) ?? takeTurns(await candidates(row), rounds))));
       }
     } finally {
-      stop?.();
+      await stop?.();
     }
   }
   const report = await finish({ options: values, kernel, peers, versions, rows: results });

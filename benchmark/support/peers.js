@@ -114,9 +114,10 @@ function watch(child, name) {
   return child;
 }
 
-function stop(child) {
+/** @returns {Promise<void>} when it has ended, and its sockets with it: 10,000 take a while */
+async function stop(child) {
   peers.delete(child);
-  child.kill();
+  if (child.kill()) await once(child, 'exit');
 }
 
 /** Starts a server, and waits until it listens. With `ipc`, it takes messages. */
@@ -166,7 +167,7 @@ async function startServers(servers, load) {
   };
   return {
     candidates: ({ work }) => Object.fromEntries(running.map((server) => [server.name, candidate(server, work)])),
-    stop: () => [client, ...running.map(({ child }) => child)].forEach(stop)
+    stop: () => Promise.all([client, ...running.map(({ child }) => child)].map(stop))
   };
 }
 
@@ -229,7 +230,7 @@ async function startBroadcasts(ways, { clients, turn: milliseconds }, figuresOf)
     };
   return {
     candidates: ({ work }) => Object.fromEntries(Object.entries(ways).map(([who, way]) => [who, candidate(way, work)])),
-    stop: () => Object.values(servers).flatMap(Object.values).forEach(stop)
+    stop: () => Promise.all(Object.values(servers).flatMap(Object.values).map(stop))
   };
 }
 
