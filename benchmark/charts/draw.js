@@ -190,7 +190,7 @@ function kernelLines({ machine: { kernel } }) {
 const CHARTS = {
   unmask: {
     part: 'masking',
-    alt: 'unmask: GB/s of framemask, bufferutil and Node.js by payload length',
+    alt: 'unmask: GB/s by payload length, beside bufferutil',
     spec: (report) => linesChart(report, 'unmask', LINES, 'unmask, in place')
   },
   mask: {
@@ -212,7 +212,7 @@ const CHARTS = {
   },
   echo: {
     part: 'echo',
-    alt: 'echo: times as many messages a second as ws, of framemask and Bun',
+    alt: 'echo: messages a second, times those of ws',
     title: 'echo: messages a second, times those of ws',
     explanation: ['Ten connections over loopback, a batch at once.', ...QUARTILES],
     values: echoValues,

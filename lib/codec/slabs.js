@@ -19,7 +19,7 @@ const LARGE_SLAB = 64 * 1024;
  */
 const REFERENCE_OWNED_FROM = 1024;
 
-/** So many small ones are kept; no more connections hold frames back in a turn. */
+/** So many are kept: as many connections wait for a turn's end. */
 const SMALL_SLABS = 256;
 
 const smallSlabs = new Pool(() => Buffer.allocUnsafeSlow(SMALL_SLAB), SMALL_SLABS);

@@ -145,7 +145,7 @@ class SenderAdapter {
 		this._added(callback, data.length);
 	}
 
-	/** Whether others may get the same frame: not of a reply, nor where the program's code sees it. */
+	/** Whether others may get the same frame: no reply's, nor where the program's code sees it. */
 	get _sharesFrames() {
 		return !this._outgoing.isReading && this._outgoing.recycles && this._role === 'server' && writesAsNode(this.socket);
 	}
@@ -175,7 +175,7 @@ class SenderAdapter {
 		}
 	}
 
-	/** The heartbeat's: `ping` of ws's Sender takes twice as long. */
+	/** For the heartbeat: ws's own takes twice as long. */
 	ping() {
 		if (this.guard.refuses(this.socket.writableLength + this.pending)) return;
 		this._encoder.ping();

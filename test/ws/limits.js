@@ -187,6 +187,21 @@ t.test('heartbeat: who answers nothing is dropped', async (t) => {
   }
 });
 
+t.test('heartbeat: a Ping behind more than maxBackpressure ends the connection', async (t) => {
+  for (const transport of FULL) {
+    const limits = { heartbeat: 40, maxBackpressure: 64 * KIB };
+    const { server, client } = await connectPair(t, framemask, { server: limits, transport });
+    client.pause();
+    const { events, closed } = watchEnd(server);
+    // No kernel takes as much.
+    server.send(Buffer.alloc(32 * KIB * KIB));
+    t.equal(await closed, 1006);
+    t.same(events[0], ['error', BACKPRESSURE.code], transport);
+    client.on('error', () => {});
+    client.terminate();
+  }
+});
+
 t.test('heartbeat: the clock stands still while the program reads nothing', async (t) => {
   const server = { heartbeat: 20, streamFrom: 1000 };
   const pause = {
