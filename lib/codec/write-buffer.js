@@ -202,9 +202,7 @@ class WriteBuffer {
 
 	push(bytes) {
 		this._seal();
-		// `push` makes room for 17.
-		if (this._parts === null) this._parts = [bytes];
-		else this._parts.push(bytes);
+		this._addPart(bytes);
 		this.pending += bytes.length;
 		if (this._writable !== null && !this._scheduled) this._schedule();
 	}
@@ -227,9 +225,14 @@ class WriteBuffer {
 	/** Ends the part of the slab that is written to. */
 	_seal() {
 		if (this.slab === null || this._start === this._end) return;
-		this._parts ??= [];
-		this._parts.push(new SlabPart(this.slab, this._start, this._end));
+		this._addPart(new SlabPart(this.slab, this._start, this._end));
 		this._start = this._end;
+	}
+
+	_addPart(part) {
+		// `push` makes room for 17.
+		if (this._parts === null) this._parts = [part];
+		else this._parts.push(part);
 	}
 
 	_schedule() {

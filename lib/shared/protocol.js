@@ -63,7 +63,7 @@ function isSendableCloseCode(code) {
 	return true;
 }
 
-/** Whether a frame is a message of its own, or a control frame. */
+/** Whether a frame is not a fragment. */
 const isWhole = (firstByte) => (firstByte & FIN) !== 0 && (firstByte & OPCODE) !== Opcode.CONTINUATION;
 
 module.exports = {
