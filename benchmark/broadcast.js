@@ -39,17 +39,14 @@ runBenchmark({
   },
   peers: ['ws'],
   sets(options) {
-    const setOf = (clients, works, turn) => {
-      const number = clients.toLocaleString('en');
-      const nameOf = ({ count, size }) =>
-        `${count} × ${formatSize(size)}${clients === MANY ? `, ${number} clients` : ''}`;
-      const group = `broadcast to ${number} connections`;
-      const rows = works.map((work) => ({ name: nameOf(work), group, work }));
+    const setOf = (clients, works, turn, end = '') => {
+      const group = `broadcast to ${clients.toLocaleString('en')} connections`;
+      const rows = works.map((work) => ({ name: `${work.count} × ${formatSize(work.size)}${end}`, group, work }));
       const figuresOf = ({ sent, p99 }) => ({ microseconds: (sent / clients) * 1000, p99 });
       return { rows, start: () => startBroadcasts(WAYS, { clients, turn }, figuresOf) };
     };
     const sets = [setOf(options.clients, WORK, options.turn)];
-    if (!options.quick && fits(MANY)) sets.push(setOf(MANY, WORK.slice(0, 1), 4 * options.turn));
+    if (!options.quick && fits(MANY)) sets.push(setOf(MANY, WORK.slice(0, 1), 4 * options.turn, ', 10,000 clients'));
     return sets;
   }
 });

@@ -80,10 +80,10 @@ function findCandidates(candidates) {
 }
 
 /** A turn of a process of its own: one differs from another of the same code by 15 %. */
-async function takeTurn(program, candidate, work, turn) {
-  const server = await startServer(candidate);
+async function takeTurn(candidate, measure, options) {
+  const server = await startServer(candidate, options);
   try {
-    return await putLoad(program, server, work, turn);
+    return await measure(server);
   } finally {
     await server.stop();
   }
@@ -92,20 +92,20 @@ async function takeTurn(program, candidate, work, turn) {
 /** Until the last connection has ended. */
 const END_MS = 60_000;
 
-/** What is measured of idle connections: the options of their server, and a turn. */
+/** What is measured of idle connections: the options of their server, and the figures of a turn. */
 const RESTS = {
   // Programs have a heartbeat of half a minute. framemask sends a Ping after 1 to 1.25 of silence: the
   // figure is that of a connection in the time of a heartbeat.
   heartbeat: {
     optionsOf: ({ turn }) => ({ heartbeat: turn }),
-    async takeTurn(program, server, connections, { turn }) {
+    async measure(program, server, connections, { turn }) {
       const { cost, rate } = await putLoad(program, server, [connections, 0, 0], 8 * turn, 4 * turn);
       return { cost: (cost * rate * turn) / 1000 / connections };
     }
   },
   shutDown: {
     optionsOf: ({ quick }) => ({ ends: quick ? 500 : 5000 }),
-    async takeTurn(program, server, connections) {
+    async measure(program, server, connections) {
       const load = startLoad(program, server, [connections, 0, 0], END_MS);
       await load.warm();
       const longest = await ask(server.child);
@@ -123,27 +123,21 @@ const RESTING = {
 };
 
 function restingSet(connections, values) {
+  const number = connections.toLocaleString('en');
   const rows = Object.entries(RESTS).map(([name, work]) => ({
-    name: `${name}: ${connections.toLocaleString('en')} connections`,
-    group: `${name} of ${connections.toLocaleString('en')} connections`,
+    name: `${name}: ${number} connections`,
+    group: `${name} of ${number} connections`,
     pairs: ['Connection', 'framemask/ws'].map((own) => [own, 'ws']),
     work
   }));
   const start = () => {
     const program = compileLoad();
-    const turn = (create, work) => async () => {
-      const server = await startServer(
-        { name: 'of idle connections', ...create(work.optionsOf(values)) },
-        { ipc: true }
-      );
-      try {
-        return await work.takeTurn(program, server, connections, values);
-      } finally {
-        await server.stop();
-      }
+    const turn = (name, create, work) => () => {
+      const measure = (server) => work.measure(program, server, connections, values);
+      return takeTurn({ name, ...create(work.optionsOf(values)) }, measure, { ipc: true });
     };
     const candidates = ({ work }) =>
-      Object.fromEntries(Object.entries(RESTING).map(([name, create]) => [name, turn(create, work)]));
+      Object.fromEntries(Object.entries(RESTING).map(([name, create]) => [name, turn(name, create, work)]));
     return { candidates };
   };
   return { rows, rounds: 3, start };
@@ -173,7 +167,8 @@ runBenchmark({
       const start = () => {
         const program = compileLoad();
         const found = [...findCandidates(candidates), ...(kind === 'codec' ? others : [])];
-        const turns = (work) => found.map(([name, server]) => [name, () => takeTurn(program, server, work, turn)]);
+        const turns = (work) =>
+          found.map(([name, server]) => [name, () => takeTurn(server, (it) => putLoad(program, it, work, turn))]);
         return { candidates: ({ work }) => Object.fromEntries(turns(work)) };
       };
       return { rows: listRows(kind, works), start };

@@ -46,8 +46,8 @@ async function takeTurn(program, [kind, args], work, turn) {
   try {
     return await putLoad(program, gateway, work, turn);
   } finally {
-    gateway.stop();
-    upstream.stop();
+    await gateway.stop();
+    await upstream.stop();
   }
 }
 

@@ -120,9 +120,11 @@ async function isHeard(state) {
     if (state.isPaused || state.isLost || state.hasEnded || state.closes.length > 0) return true;
     await turn();
   }
-  // Between two loops, those that wait at close() are dropped.
-  return state.got.length === state.sent.length || (state.hasLoop && state.isClosing);
+  return state.got.length === state.sent.length || mayDrop(state);
 }
+
+/** A program that reads by loops drops what waits when it calls close() between two of them. */
+const mayDrop = ({ hasLoop, isClosing }) => hasLoop && isClosing;
 
 /** Reads the messages by loops, each of which may end before the connection does. */
 async function readByLoops(state, random, act) {
@@ -274,13 +276,13 @@ async function play(random, count) {
   // "the status code contained in the first Close control frame received" (section 7.1.5).
   if (![state.code, state.isLost ? 1006 : state.code].includes(state.closes[0])) fail(`the code ${state.closes[0]}`);
   // Messages are delivered in order, and all of them, unless the program dropped the connection, or
-  // closed it between two loops: those that wait then are dropped.
-  const mayDrop = state.isLost || (hasLoop && state.isClosing);
-  const kept = hasLoop && state.isClosing ? state.sent.filter((data) => state.got.includes(data)) : state.sent;
+  // closed it between two loops.
+  const isWhole = !state.isLost && !mayDrop(state);
+  const kept = mayDrop(state) ? state.sent.filter((data) => state.got.includes(data)) : state.sent;
   if (state.got.some((data, i) => data !== kept[i])) fail('another message');
-  if (!mayDrop && state.got.length !== state.sent.length) fail(`${state.got.length} of ${state.sent.length} messages`);
+  if (isWhole && state.got.length !== state.sent.length) fail(`${state.got.length} of ${state.sent.length} messages`);
   if (state.pending > 0) fail(`${state.pending} loops, streams or calls of drained() do not end`);
-  if (hasLoop && !mayDrop && state.loopError !== state.error)
+  if (hasLoop && isWhole && state.loopError !== state.error)
     fail(`the loop ended by ${state.loopError}, the connection by ${state.error}`);
   // "The application MUST NOT send any more data frames after sending a Close frame" (section
   // 5.5.1).

@@ -5,8 +5,8 @@
 //
 // Prints "measuring" after the warm-up, then the number of messages that came back. Keeps the
 // connections open until stdin ends: their end is not measured. Fails if a connection ends or sends
-// other bytes, and if none sends any. If COUNT is 0, all are idle: they answer Pings, whose number is
-// printed, and Close frames, and nothing is measured any longer when all have ended.
+// other bytes. If COUNT is 0, all are idle: they answer Pings, whose number is printed, and Close
+// frames, and nothing is measured any longer when all have ended.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -194,8 +194,6 @@ int main(int argc, char** argv) {
   fflush(stdout);
   messages = 0;
   run(atoi(argv[6]));
-  errno = 0;
-  if (messages == 0 && count > 0) fail("the server has stalled");
   printf("%lld\n", (long long)messages);
   fflush(stdout);
   while (getchar() != EOF) continue;

@@ -60,7 +60,7 @@ async function putLoad(program, server, work, turn, warm) {
   const [cost, user] = [processorTime(pid) - before[0], userTime(pid) - before[1]];
   const resident = residentMemory(pid) - alone;
   await load.stop();
-  if (messages === 0) throw new Error('no message has come back');
+  if (messages === 0) throw new Error('the server has stalled: no message has come back');
   return {
     cost: cost / messages,
     user: user / messages,

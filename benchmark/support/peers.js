@@ -188,8 +188,7 @@ async function weighConnections(server, count) {
   const opened = await ask(child);
   await ask(client, { task: 'echo' });
   const used = await ask(child);
-  stop(child);
-  stop(client);
+  await Promise.all([child, client].map(stop));
   return { opened: (opened - before) / count, used: (used - before) / count };
 }
 

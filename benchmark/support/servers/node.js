@@ -31,8 +31,8 @@ const SERVERS = {
   framemask({ root, deflate, heartbeat }) {
     const { createEchoServer } = require(path.join(root, 'examples/echo-server'));
     const server = createEchoServer({ ...(deflate && { deflate }), ...(heartbeat && { heartbeat }) });
-    const { shutDown } = require(path.join(root, 'index'));
-    return Object.assign(server, { end: () => shutDown(server.connections, { within: options.ends }) });
+    const end = () => require(path.join(root, 'index')).shutDown(server.connections, { within: options.ends });
+    return Object.assign(server, { end });
   },
 
   httparena: ({ connections }) => require('../../../examples/httparena/server').createServer(connections),
