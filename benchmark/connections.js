@@ -92,15 +92,20 @@ async function takeTurn(candidate, measure, options) {
 /** Until the last connection has ended. */
 const END_MS = 60_000;
 
+/** A heartbeat in milliseconds. Shorter than 2 s, a busy machine's clients seem to be gone. */
+const beatOf = ({ turn }) => Math.max(turn, 2000);
+
 /** What is measured of idle connections: the options of their server, and the figures of a turn. */
 const RESTS = {
   // Programs have a heartbeat of half a minute. framemask sends a Ping after 1 to 1.25 of silence: the
   // figure is that of a connection in the time of a heartbeat.
   heartbeat: {
-    optionsOf: ({ turn }) => ({ heartbeat: turn }),
-    async measure(program, server, connections, { turn }) {
-      const { cost, rate } = await putLoad(program, server, [connections, 0, 0], 8 * turn, 4 * turn);
-      return { cost: (cost * rate * turn) / 1000 / connections };
+    optionsOf: (values) => ({ heartbeat: beatOf(values) }),
+    async measure(program, server, connections, values) {
+      const beat = beatOf(values);
+      const [measured, warm] = values.quick ? [1.5 * beat, 0] : [4 * beat, 2 * beat];
+      const { cost, rate } = await putLoad(program, server, [connections, 0, 0], measured, warm);
+      return { cost: (cost * rate * beat) / 1000 / connections };
     }
   },
   shutDown: {
