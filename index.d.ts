@@ -64,7 +64,7 @@ export type BinaryData = Buffer;
 
 export type TextData<Text extends TextAs = 'string'> = Text extends 'string' ? string : BinaryData;
 
-/** The arguments of `onMessage`. A test of `isBinary` narrows `data`. */
+/** The arguments of `onMessage`, typed by a test of `isBinary`. */
 export type MessageArguments<Text extends TextAs = 'string'> =
 	| [data: TextData<Text>, isBinary: false]
 	| [data: BinaryData, isBinary: true];
@@ -85,7 +85,7 @@ export type MessageHandler<Context = undefined, Text extends TextAs = 'string'> 
 	MessageArguments<Text>
 >;
 
-/** The arguments of `onPart`. A test of `isBinary` narrows `data`. */
+/** Those of `onPart`. */
 export type PartArguments<Text extends TextAs = 'string'> =
 	| [data: TextData<Text>, isBinary: false, isLast: boolean]
 	| [data: BinaryData, isBinary: true, isLast: boolean];

@@ -356,7 +356,7 @@ declare namespace WebSocket {
 	interface Report {
 		/** The masking code in use. */
 		kernel: Kernel;
-		/** Why the addon could not be loaded. JSON has its name, message and code. */
+		/** As of framemask. */
 		nativeError: Error | null;
 		/** The version of ws. */
 		ws: string;
