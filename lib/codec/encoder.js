@@ -31,7 +31,7 @@ const framesOfClient = new FrameWriter(MODE_MASKED, codecBackend);
  *
  * Two options are internal. The constructor's `recycle` is for sinks that no longer read written
  * Buffers once their `writableLength` is 0. With `anyMask`, `addFramed` takes a frame whether it is
- * masked or not; with `shared`, one Buffer, which may be sent from where it lies.
+ * masked or not; with `framed`, the result of readFramed, one Buffer that is sent from where it lies.
  */
 class Encoder {
 	/** @param {CodecBackend} [backend] for tests */
@@ -149,7 +149,8 @@ class Encoder {
 	}
 
 	addFramed(pieces, options) {
-		const { firstByte, length, opcode } = readFramed(pieces, this._writer.mode, options?.anyMask ?? false);
+		const { framed, anyMask = false, owned = false } = options ?? {};
+		const { firstByte, length, opcode } = framed ?? readFramed(pieces, this._writer.mode, anyMask);
 		if (this._closed) return;
 		// A frame that is sent as it is can't continue a message that this encoder compresses.
 		if (opcode === Opcode.CONTINUATION && this._queue?.isAmidDeflated === true)
@@ -157,8 +158,8 @@ class Encoder {
 		if (opcode < Opcode.CLOSE) this._addHalf();
 		this._closed = opcode === Opcode.CLOSE;
 		if (this._isDeflating) this._queue.addPlain(firstByte, length, null, [Buffer.concat(pieces)]);
-		else if (options?.shared === true) this._addPrepared(pieces[0], firstByte, length);
-		else this._addFramed(pieces, firstByte, length, options?.owned ?? false);
+		else if (framed) this._addPrepared(pieces[0], firstByte, length);
+		else this._addFramed(pieces, firstByte, length, owned);
 		if (this._closed) this._queue?.end();
 	}
 

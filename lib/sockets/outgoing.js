@@ -12,7 +12,7 @@ const { flushInto, isPlain } = require('./plain-sockets');
 const SEND_FROM = 16 * 1024;
 /**
  * The same in a read of 64 KiB, whose replies leave together: a write amid it makes the echo of 64
- * KiB 13 % slower, as the rest of the read leaves the processor's cache.
+ * KiB 13 % slower.
  */
 const SEND_REPLIES_FROM = 128 * 1024;
 

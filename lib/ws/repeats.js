@@ -36,14 +36,17 @@ function preparedIfRepeated(data, binary, atOnce) {
 	return frame;
 }
 
-/** The same for pieces of a frame of ws's Sender, which nobody changes. */
+/** The same for a frame of ws's Sender, which nobody changes. @throws {RangeError} for other bytes */
 function framedIfRepeated(list) {
 	if (!isRepeated(list, true)) return null;
-	frame ??= [Buffer.concat(list.map((piece) => Buffer.from(piece)))];
+	if (frame === null) {
+		const pieces = [Buffer.concat(list.map((piece) => Buffer.from(piece)))];
+		frame = { pieces, framed: loadCodec().readFramed(pieces, 0, true) };
+	}
 	return frame;
 }
 
-/** At the end of a turn: nothing is kept, and a Buffer may be another message in the next. */
+/** At the end of a turn: a Buffer may be another message in the next. */
 function forgetRepeated() {
 	given = null;
 	frame = null;

@@ -30,7 +30,6 @@ const OWNED = { owned: true };
 // `send` has an option `mask`.
 const FRAMED = { anyMask: true };
 const FRAMED_OWNED = { anyMask: true, owned: true };
-const FRAMED_SHARED = { anyMask: true, shared: true };
 
 const kSenderAdapter = Symbol('senderAdapter');
 
@@ -130,17 +129,10 @@ class SenderAdapter {
 		const waits = data.length >= REFERENCE_OWNED_FROM && this._role === 'server' && this._isBehind;
 		const mayRepeat = (isText || data.length < SEND_FROM) && this._sharesFrames;
 		const message = prepared ?? (mayRepeat ? preparedIfRepeated(data, isBinary, isText && waits) : null);
-		if (message !== null) {
-			encoder.addPrepared(message);
-		} else if (waits) {
-			const bytes = isText ? Buffer.from(data) : data;
-			if (isBinary) encoder.binary(bytes, OWNED);
-			else encoder.text(bytes, OWNED);
-		} else if (isBinary) {
-			encoder.binary(isText ? Buffer.from(data) : data);
-		} else {
-			encoder.text(data);
-		}
+		const payload = isText && message === null && (isBinary || waits) ? Buffer.from(data) : data;
+		if (message !== null) encoder.addPrepared(message);
+		else if (isBinary) encoder.binary(payload, waits ? OWNED : undefined);
+		else encoder.text(payload, waits ? OWNED : undefined);
 		if (this.counts !== null) this.counts.sent(data, true);
 		this._added(callback, data.length);
 	}
@@ -162,16 +154,14 @@ class SenderAdapter {
 		const isClose = (list[0]?.[0] & OPCODE) === Opcode.CLOSE;
 		if (!isClose && this.guard?.refuses(this.socket.writableLength + this.pending, callback)) return;
 		if (this._watchers !== null) this._watchers.callAll();
-		const isShort = list.at(-1)?.length < SEND_FROM;
-		const shared = isShort && this._sharesFrames ? framedIfRepeated(list) : null;
-		const pieces = shared ?? list.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
-		if (pieces.at(-1).length >= SEND_FROM) this._flushCallbacks();
-		if (this._addFramed(pieces, shared !== null)) {
-			if (this.counts !== null) this._countFrame(pieces);
-			this._added(callback, pieces.at(-1).length);
-		} else {
+		if (list.at(-1)?.length >= SEND_FROM) this._flushCallbacks();
+		const pieces = this._addFramed(list);
+		if (pieces === null) {
 			this.flush();
 			ws.Sender.prototype.sendFrame.call(this._sender, list, callback);
+		} else {
+			if (this.counts !== null) this._countFrame(pieces);
+			this._added(callback, pieces.at(-1).length);
 		}
 	}
 
@@ -182,16 +172,19 @@ class SenderAdapter {
 		this._added(undefined, 0);
 	}
 
-	/** @returns {boolean} false for bytes that are not a frame, and after a Close frame */
-	_addFramed(pieces, isShared) {
+	/** @returns {Buffer[] | null} null for bytes that are not a frame, and after a Close frame */
+	_addFramed(list) {
 		const encoder = this._encoder;
-		if (encoder.closed) return false;
+		if (encoder.closed) return null;
 		try {
-			encoder.addFramed(pieces, isShared ? FRAMED_SHARED : this._isBehind ? FRAMED_OWNED : FRAMED);
+			const mayRepeat = list.at(-1).length < SEND_FROM && this._sharesFrames;
+			const shared = mayRepeat ? framedIfRepeated(list) : null;
+			const pieces = shared?.pieces ?? list.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
+			encoder.addFramed(pieces, shared ?? (this._isBehind ? FRAMED_OWNED : FRAMED));
+			return pieces;
 		} catch {
-			return false;
+			return null;
 		}
-		return true;
 	}
 
 	/**

@@ -2,6 +2,7 @@
 
 // What is sent to many connections in one turn is framed once, and each gets what was sent to it.
 
+const diagnosticsChannel = require('node:diagnostics_channel');
 const { once } = require('node:events');
 const t = require('tap');
 const { prepare } = require('../..');
@@ -89,6 +90,26 @@ t.test('a frame of ws, as socket.io sends it', async (t) => {
   for (const list of [...lists, lists[0]]) for (const peer of peers) peer._sender.sendFrame(list, () => called++);
   t.same(await arrived(3), Array(4).fill(['text', 'bytes', 'text']));
   while (called < 12) await new Promise(setImmediate);
+});
+
+t.test('frames of ws that are not a whole message', async (t) => {
+  const ends = [];
+  // Connections of the tests before are not counted.
+  const note = ({ role, messagesSent }) => role === 'server' && messagesSent !== null && ends.push(messagesSent);
+  diagnosticsChannel.subscribe('framemask:close', note);
+  t.teardown(() => diagnosticsChannel.unsubscribe('framemask:close', note));
+  const { peers, arrived } = await connectMany(t, 3);
+  const frame = (data, fin, opcode) => Sender.frame(Buffer.from(data), { fin, opcode, mask: false, readOnly: false });
+  const sendToAll = (list) => {
+    for (const peer of peers) peer._sender.sendFrame(list);
+  };
+  for (const list of [frame('a', false, 1), frame('ping', true, 9), frame('b', true, 0), frame('c', true, 1)])
+    sendToAll(list);
+  t.same(await arrived(2), Array(3).fill(['ab', 'c']));
+  const closed = peers.map((peer) => once(peer, 'close'));
+  sendToAll(frame([0x03, 0xe9], true, 8));
+  for (const [code] of await Promise.all(closed)) t.equal(code, 1001);
+  t.same(ends, [2, 2, 2], 'messages are counted, not frames');
 });
 
 const skip = process.versions.bun !== undefined && 'a socket of Bun joins what it writes';
