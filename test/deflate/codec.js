@@ -98,10 +98,11 @@ t.test('the first fragment decides whether a message is compressed in fragments'
     ['empty, compress: true', '', { compress: true }, 0x41],
     ['compress: false', long, { compress: false }, 0x01],
     ['rsv1', long, { rsv1: true }, 0x41],
-    ['a picture, by its sample', randomBytes(20_000), {}, 0x01],
+    ['a picture, by its sample', randomBytes(20_000), {}, 0x02],
     ['short, after others', 'short', {}, 0x01]
   ]) {
-    encoder.text(first, { ...options, fin: false });
+    if (typeof first === 'string') encoder.text(first, { ...options, fin: false });
+    else encoder.binary(first, { ...options, fin: false });
     t.equal(firstByteOf(encoder), expected, title);
     encoder.continuation('b'.repeat(2000), { fin: false });
     const sent = Buffer.concat(encoder.take());
