@@ -64,6 +64,8 @@ export type BinaryData = Buffer;
 
 export type TextData<Text extends TextAs = 'string'> = Text extends 'string' ? string : BinaryData;
 
+type Handler<This, Arguments extends Any[] = []> = ((this: This, ...given: Arguments) => void) | undefined;
+
 /** The arguments of `onMessage`, typed by a test of `isBinary`. */
 export type MessageArguments<Text extends TextAs = 'string'> =
 	| [data: TextData<Text>, isBinary: false]
@@ -118,19 +120,19 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
 	 */
 	onPart?: PartHandler<Context, Text> | undefined;
 	/** A Ping frame with 0 to 125 bytes. Answer by {@link Encoder.pong} with the same payload. */
-	onPing?: ((this: Decoder<Context>, payload: Buffer) => void) | undefined;
-	onPong?: ((this: Decoder<Context>, payload: Buffer) => void) | undefined;
+	onPing?: Handler<Decoder<Context>, [payload: Buffer]>;
+	onPong?: Handler<Decoder<Context>, [payload: Buffer]>;
 	/**
 	 * A Close frame has ended the decoder: code 1005 and no reason if it has no payload. Answer by
 	 * {@link Encoder.close} with the same code.
 	 */
-	onClose?: ((this: Decoder<Context>, code: number, reason: string, reasonBytes: Buffer) => void) | undefined;
+	onClose?: Handler<Decoder<Context>, [code: number, reason: string, reasonBytes: Buffer]>;
 	/**
 	 * The peer has broken a rule or limit, which ends the decoder. Send a Close frame with
 	 * `error.closeCode` and end the connection (RFC 6455 section 7.1.7). Without this handler,
 	 * `write` and `resume` throw the error.
 	 */
-	onError?: ((this: Decoder<Context>, error: FrameError) => void) | undefined;
+	onError?: Handler<Decoder<Context>, [error: FrameError]>;
 	/**
 	 * A frame of any kind is complete. Headers, places and limits are checked; messages are not made,
 	 * and text is not validated. Not with `onMessage`, `onPart` or the option `deflate`. `onPing`,
@@ -140,9 +142,7 @@ export interface DecoderHandlers<Context = undefined, Text extends TextAs = 'str
 	 * - `bytes`: the unmasked payload is from `start` to before `end`. Copy bytes that you keep,
 	 *   change none
 	 */
-	onFrame?:
-		| ((this: Decoder<Context>, firstByte: number, bytes: Buffer, start: number, end: number) => void)
-		| undefined;
+	onFrame?: Handler<Decoder<Context>, [firstByte: number, bytes: Buffer, start: number, end: number]>;
 }
 
 export interface TracedConnection {
@@ -194,7 +194,7 @@ export interface DecoderOptions<Context = undefined, Text extends TextAs = 'stri
 	 * messages after it were delivered outside of `write`. Flush the Encoder, look at
 	 * {@link Decoder.closed}, and read on. An error that a handler throws meanwhile is uncaught.
 	 */
-	onInflated?: ((this: Decoder<Context>) => void) | undefined;
+	onInflated?: Handler<Decoder<Context>>;
 	/**
 	 * One object for an endpoint's Decoder and Encoder; `false` publishes no record. Default: each has
 	 * a version 4 UUID.
@@ -287,7 +287,7 @@ export interface EncoderOptions<End extends Role = Role> {
 	 * With `deflate`: a message that was in the thread pool, and those that waited for it, have been
 	 * added. Flush, unless there is a `writable`.
 	 */
-	onDeflated?: ((this: Encoder<End>) => void) | undefined;
+	onDeflated?: Handler<Encoder<End>>;
 	/** See {@link DecoderOptions.trace}. */
 	trace?: TracedConnection | false | null | undefined;
 }
@@ -585,10 +585,10 @@ export interface ConnectionHandlers<Context = undefined, Text extends TextAs = '
 	/** See {@link DecoderHandlers.onPart}. */
 	onPart?: HandlerOf<Connection<Context, Text>, Text, PartArguments<Text>> | undefined;
 	/** A Ping frame, which has been answered unless `autoPong` is false. */
-	onPing?: ((this: Connection<Context, Text>, payload: Buffer) => void) | undefined;
-	onPong?: ((this: Connection<Context, Text>, payload: Buffer) => void) | undefined;
+	onPing?: Handler<Connection<Context, Text>, [payload: Buffer]>;
+	onPong?: Handler<Connection<Context, Text>, [payload: Buffer]>;
 	/** `send` has returned false, and may be called again. Also during a pause. */
-	onDrain?: ((this: Connection<Context, Text>) => void) | undefined;
+	onDrain?: Handler<Connection<Context, Text>>;
 	/**
 	 * The connection is lost; `onClose` follows. Called once, with a {@link FrameError}; the stream's
 	 * error, such as ECONNRESET; or one with the code `FRAMEMASK_ERR_BACKPRESSURE`
@@ -597,12 +597,12 @@ export interface ConnectionHandlers<Context = undefined, Text extends TextAs = '
 	 * error of framemask's is a warning of the process (`FRAMEMASK_WARN_LOST`), and each a line of
 	 * `NODE_DEBUG=framemask`.
 	 */
-	onError?: ((this: Connection<Context, Text>, error: Error & { code?: string }) => void) | undefined;
+	onError?: Handler<Connection<Context, Text>, [error: Error & { code?: string }]>;
 	/**
 	 * Called once, as the last handler, with the code and reason of the peer's Close frame: 1005 if
 	 * it had none, 1006 if no frame came (RFC 6455 section 7.1.5).
 	 */
-	onClose?: ((this: Connection<Context, Text>, code: number, reason: string) => void) | undefined;
+	onClose?: Handler<Connection<Context, Text>, [code: number, reason: string]>;
 }
 
 /** Shared by the connections of a server. Names are treated as by {@link DecoderOptions}. */

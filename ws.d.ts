@@ -244,7 +244,7 @@ declare namespace WebSocket {
 		maxPendingAutoPongs?: number | undefined;
 		/**
 		 * The length in bytes (inflated, if compressed) from which a message comes by the event
-		 * 'stream', as soon as its frames are known to have as many. 0: all. Default: none.
+		 * 'stream'. 0: all. Default: none.
 		 *
 		 * The stream is a Readable of Buffers, whatever the `binaryType`; with `setEncoding('utf8')`,
 		 * text comes cut between characters. Text is validated as its bytes come.

@@ -5,7 +5,7 @@ const { Buffer, copyOf, lengthOf } = require('../shared/buffers');
 const { goneError, memoryError } = require('../shared/errors');
 const { countDeflated } = require('../shared/turn');
 const { Context, ContextKind } = require('./contexts');
-const { copyIfShared, copyOutput, supportsSyncZlib } = require('./zlib-handle');
+const { copyOutput, supportsSyncZlib } = require('./zlib-handle');
 
 // Compression of messages (RFC 7692 section 7.2.1): "compress all the octets of the payload ...
 // remove 4 octets (that are 0x00 0x00 0xff 0xff) from the tail end".
@@ -77,8 +77,7 @@ class Deflater {
 			let deflated;
 			let failure = error;
 			try {
-				if (error === null)
-					deflated = this._endFrame(chunks.length === 1 ? copyIfShared(chunks[0]) : Buffer.concat(chunks), isLast);
+				if (error === null) deflated = this._endFrame(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), isLast);
 			} catch (cause) {
 				failure = memoryError(cause);
 			}
@@ -103,7 +102,7 @@ class Deflater {
 		}
 	}
 
-	/** Takes back a frame that waits for the thread pool: nobody is called back. */
+	/** See Context. */
 	takeBack() {
 		return this._context.takeBack();
 	}

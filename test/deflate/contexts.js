@@ -10,7 +10,7 @@ const { PartStream } = require('../../lib/codec/part-stream');
 const { Deflater } = require('../../lib/deflate/deflater');
 const { Inflater } = require('../../lib/deflate/inflater');
 const { MAX_JOBS, noteUse, releaseIdle } = require('../../lib/deflate/contexts');
-const { OUTPUT_SIZE, ZlibHandle, supportsSyncZlib, trySyncZlib } = require('../../lib/deflate/zlib-handle');
+const { OUTPUT_SIZE, ZlibHandle, rooms, supportsSyncZlib, trySyncZlib } = require('../../lib/deflate/zlib-handle');
 const { deflateByZlib, json: textOf, newStreams, nextPart, useUpTurn } = require('../support/deflate');
 const { readDeflate } = require('../support/deflate-reader');
 const { createRandom, seed } = require('../support/random');
@@ -471,8 +471,10 @@ function quiet(stream) {
   return stream;
 }
 
-t.test('a context holds memory for the output only while it is in the thread pool', async (t) => {
+t.test('contexts use one memory for the output of the thread pool', async (t) => {
   const text = json(60_000);
+  rooms.length = 0;
+  let allocated = OUTPUT_SIZE;
   for (const stream of [zlib.createDeflateRaw(), zlib.createInflateRaw()]) {
     const held = () => process.memoryUsage().arrayBuffers;
     const handle = new ZlibHandle(stream);
@@ -482,13 +484,37 @@ t.test('a context holds memory for the output only while it is in the thread poo
       const chunks = new Promise((resolve, reject) => {
         handle.runStream(input, NO_LIMIT, (error, output) => (error === null ? resolve(output) : reject(error)));
       });
-      t.equal(held() - before, OUTPUT_SIZE);
+      t.equal(held() - before, allocated);
+      allocated = 0;
       const largest = Math.max(...(await chunks).map(({ length }) => length));
       t.ok(stream instanceof zlib.DeflateRaw || largest > 32 * 1024, `${largest} bytes at a time`);
       t.equal(stream._outBuffer.length, 0);
       handle.reset();
     }
     handle.close();
+  }
+  t.equal(rooms.length, 1);
+});
+
+t.test('memory that the thread pool uses again is given to nobody', async (t) => {
+  const isLent = ({ buffer }) => rooms.some((room) => room.buffer === buffer);
+  // The output of some fills the memory, of some it is nearly full.
+  for (const size of [100, 50_000, OUTPUT_SIZE, 300_000]) {
+    const bytes = bytesOf(createRandom(seed), size);
+    const deflater = deflaterOf();
+    const inflater = inflaterOf({ most: 0 });
+    const deflated = await deflateLater(deflater, bytes);
+    inflater.add(deflated, true);
+    inflater.next(NO_LIMIT);
+    await new Promise((resolve) => inflater.wait(NO_LIMIT, resolve));
+    await deflateLater(deflater, json(2000));
+    const pieces = [];
+    while (!inflater.isDone) pieces.push(inflater.next(NO_LIMIT));
+    t.ok(Buffer.concat(pieces).equals(bytes), `${size} bytes`);
+    t.ok(deflated.equals(deflateByZlib(bytes)));
+    t.notOk([deflated, ...pieces].some(isLent));
+    deflater.end();
+    inflater.close();
   }
 });
 
