@@ -356,7 +356,7 @@ declare namespace WebSocket {
 	interface Report {
 		/** The masking code in use. */
 		kernel: Kernel;
-		/** As of framemask. */
+		/** As `nativeError` of framemask. */
 		nativeError: Error | null;
 		/** The version of ws. */
 		ws: string;

@@ -102,7 +102,7 @@ class Deflater {
 		}
 	}
 
-	/** See Context. */
+	/** As `takeBack` of Context. */
 	takeBack() {
 		return this._context.takeBack();
 	}

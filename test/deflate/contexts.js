@@ -518,6 +518,19 @@ t.test('memory that the thread pool uses again is given to nobody', async (t) =>
   }
 });
 
+t.test('memory that a closed job may still write to is not used again', async (t) => {
+  for (const stream of [zlib.createDeflateRaw(), zlib.createInflateRaw()]) {
+    rooms.length = 0;
+    const handle = new ZlibHandle(stream);
+    const input = stream instanceof zlib.InflateRaw ? deflateByZlib(json(20_000)) : json(20_000);
+    const ended = new Promise((resolve) => handle.runStream(input, NO_LIMIT, resolve));
+    handle.close();
+    t.match(await ended, { message: 'A zlib stream was closed' });
+    await deflateLater(deflaterOf(), json(2000));
+    t.equal(rooms.length, 1, 'that of the other job');
+  }
+});
+
 t.test('a stream of zlib whose fields are others keeps its memory', async (t) => {
   const stream = zlib.createDeflateRaw();
   stream._outBuffer = Buffer.alloc(2 * stream._chunkSize);
